@@ -1,137 +1,175 @@
-//! The command line. Each subcommand has a file here; what is measured is
-//! said by the options of [`plan::CellOptions`], and how other values are written is in `values`.
+//! What the command lines of several subcommands have in common.
 
-pub mod advise;
-pub mod compare;
-pub mod crash;
-pub mod database;
-pub mod device;
-pub mod fleet;
-pub mod lab;
-pub mod measuring;
-pub mod merge;
-pub mod output;
-pub mod ramp;
-pub mod results;
-pub mod run;
-pub mod serve;
-pub mod server;
-pub mod tune;
-mod values;
+use crate::failure::Failure;
+use base::limits;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use fleet::{FleetPlace, Launched, Token};
+use lab::{AcidLevels, FleetAsked};
+use plan::{CellOptions, DURATION_MAX_MS, Given, Time};
+use spec::{Cell, Isolation, Place};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use self::tune::TuneArguments;
-use advise::AdviseArguments;
-use clap::{Parser, Subcommand};
-use compare::CompareArguments;
-use crash::CrashArguments;
-use database::{CheckArguments, LoadArguments};
-use device::DeviceArguments;
-use lab::LabArguments;
-use merge::MergeArguments;
-use output::{CompletionsArguments, DemoArguments, ExportArguments, ManArguments, ReportArguments};
-use ramp::RampArguments;
-use run::RunArguments;
-use serve::ServeArguments;
-use server::ServerArguments;
-
-/// A dynamometer for MySQL on storage: TPC-C throughput, response times and consistency, proven.
-#[derive(Parser)]
-#[command(name = "mydyno", version, max_term_width = 100)]
-pub struct Arguments {
-    #[command(subcommand)]
-    pub command: Command,
+#[derive(Args)]
+pub struct ResultsArguments {
+    /// Results file, a SQLite database
+    #[arg(long, value_name = "FILE", default_value = "mydyno.db")]
+    pub results: PathBuf,
 }
 
-#[derive(Subcommand)]
-pub enum Command {
-    /// Measure private servers on four emulated devices, check them and write a report
-    Demo(DemoArguments),
-    /// Create and populate a TPC-C database
-    Load(LoadArguments),
-    /// Warm up, drive, measure, print a summary
-    Run(Box<RunArguments>),
-    /// Raise the number of connections until the target saturates; say where and why
-    Ramp(Box<RampArguments>),
-    /// Check the consistency of a database: the twelve conditions of TPC-C and six invariants
-    Check(CheckArguments),
-    /// End a private server under load, again and again, and say what survived
+#[derive(Args)]
+pub struct MeasuringArguments {
+    /// Seed of the transaction inputs; a repeated seed gives the same inputs, whose rows may still
+    /// be in the server's memory [default: a new one, which the summary names]
+    #[arg(long, default_value_t = lab::new_seed(), hide_default_value = true)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub options: CellOptions,
+}
+
+impl MeasuringArguments {
+    /// What is measured, with what the command adds to the options.
     ///
-    /// Each drill starts a server on a clone of the image, drives it, and ends it at a random
-    /// moment; --fault power-cut takes the power of its emulated devices, too. The server recovers,
-    /// and everything that it had acknowledged is looked for. Exit code 6 where something is lost
-    /// or damaged.
-    Crash(Box<CrashArguments>),
-    /// Say what to set on a server: best known methods that apply to it, each with its reason,
-    /// its source and its risk; with --prove, what each of them gains here
-    Advise(Box<AdviseArguments>),
-    /// Search the matrix of a plan for its best cell, without measuring all of them
-    Tune(TuneArguments),
-    /// List, install, start and stop server engines
-    Server(ServerArguments),
-    /// List storage devices that can be emulated, verify them, measure real ones
-    Device(DeviceArguments),
-    /// Measure a matrix of configurations, which a plan file describes
-    Lab(LabArguments),
-    /// Put results files together: the shards of a lab that several machines measured
+    /// # Errors
+    /// Options that do not go together, and a cell that contradicts itself.
+    pub fn cell(&self, add: impl FnOnce(&mut CellOptions)) -> Result<Cell, Failure> {
+        let mut options = self.options.clone();
+        add(&mut options);
+        if let Some(Given(name)) = &options.server.preset {
+            server::preset::find(name)?;
+        }
+        let cell = options.cell(self.seed, &read_place)?;
+        cell.validate()?;
+        Ok(cell)
+    }
+}
+
+/// A place as the command line names it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_place(text: &str) -> Result<Place, String> {
+    storage::parse_place(text).map_err(|error| error.to_string())
+}
+
+const FLEET: &str = "Fleet";
+
+#[derive(Args)]
+pub struct FleetArguments {
+    /// Drive together with the same command on other machines, which a scheduler starts: Slurm, an
+    /// MPI launcher, an Indexed Job of Kubernetes, or a person (--rank, --size, --join). Rank 0
+    /// stores and prints the result. All need the same token (MYDYNO_FLEET_TOKEN)
+    #[arg(help_heading = FLEET, long)]
+    pub fleet: bool,
+    /// Number of this process in the fleet, from 0 [default: as the launcher says]
+    #[arg(help_heading = FLEET, long, value_name = "N", requires = "fleet")]
+    pub rank: Option<u32>,
+    /// Number of processes of the fleet [default: as the launcher says, or MYDYNO_FLEET_SIZE]
+    #[arg(help_heading = FLEET, long, value_name = "N", requires = "fleet")]
+    pub size: Option<u32>,
+    /// Where rank 0 listens, for all ranks the same [default: the first node of the launcher's
+    /// list]
+    #[arg(help_heading = FLEET, long, value_name = "HOST:PORT", requires = "fleet")]
+    pub join: Option<String>,
+    /// Number of ranks that may be lost while they drive: the result is marked then [default: 0]
+    #[arg(help_heading = FLEET, long, value_name = "N", default_value_t = 0,
+          hide_default_value = true, requires = "fleet")]
+    pub tolerate: u32,
+    /// File with the token, instead of MYDYNO_FLEET_TOKEN
+    #[arg(help_heading = FLEET, long, value_name = "FILE", requires = "fleet")]
+    pub fleet_token_file: Option<PathBuf>,
+    /// Time that ranks wait for each other before they give up
+    #[arg(help_heading = FLEET, long, value_name = "TIME", default_value = "2m",
+          value_parser = duration, requires = "fleet")]
+    pub fleet_wait: Duration,
+}
+
+impl FleetArguments {
+    /// The fleet that is asked for, of ranks that all do `command`.
     ///
-    /// Adds files to the output, which is made where there is none. Labs of one plan become one
-    /// lab, in which comparisons stay inside the machine that measured a block; labs of `run`,
-    /// `ramp` and other commands without a plan come along as they are. What is there already is
-    /// left alone, so that a file may be merged again. Files of several plans are refused, and so
-    /// are files that a lab is still being measured into.
-    Merge(MergeArguments),
-    /// Write a lab of the results file as one HTML page
-    Report(ReportArguments),
-    /// Compare two measurements: difference and ratio with confidence intervals and significance
-    Compare(CompareArguments),
-    /// Write a lab of the results file as CSV, HdrHistogram logs or Markdown
-    Export(ExportArguments),
-    /// Show labs in a browser, as they run too; edit plans, start and stop their labs
-    ///
-    /// Requests from this machine may read without a token. Requests that change something or
-    /// start a process, and all requests from other machines (--listen) or through a proxy, need
-    /// the token as the HTTP password, with any user name.
-    Serve(ServeArguments),
-    /// Print the completions of a shell: `source <(mydyno completions bash)`
-    Completions(CompletionsArguments),
-    /// Write the manual pages
-    Man(ManArguments),
+    /// # Errors
+    /// Where nobody says which rank this is, or what the token is.
+    pub fn asked(&self, command: &'static str) -> Result<Option<FleetAsked>, Failure> {
+        if !self.fleet {
+            return Ok(None);
+        }
+        let launched = Launched { rank: self.rank, size: self.size, join: self.join.clone() };
+        let place = FleetPlace::find(&launched, &|name| std::env::var(name).ok())?;
+        let token = Token::find(self.fleet_token_file.as_deref())?;
+        let &FleetArguments { tolerate, fleet_wait: wait, .. } = self;
+        let all = place.size;
+        Failure::usage_if(
+            tolerate >= all,
+            format!("--tolerate {tolerate} is all of {all} ranks; rank 0 cannot be lost"),
+        )?;
+        Ok(Some(FleetAsked { command, place, token, tolerate, wait }))
+    }
+}
+
+/// One of a few names.
+pub fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(name)).map(move |given| {
+        let found = all.into_iter().find(|one| name(*one) == given);
+        found.expect("clap lets only the names of `all` pass")
+    })
+}
+
+/// An isolation level, or all of them.
+pub fn acid_levels() -> impl TypedValueParser<Value = AcidLevels> {
+    let name = |levels| match levels {
+        AcidLevels::One(level) => level.name(),
+        AcidLevels::All => "all",
+    };
+    let [first, second, third, fourth] = Isolation::ALL.map(AcidLevels::One);
+    one_of([first, second, third, fourth, AcidLevels::All], name)
+}
+
+pub fn warehouses() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(limits::WAREHOUSES_MAX))
+}
+
+pub fn size(text: &str) -> Result<u64, String> {
+    base::parse_size(text).ok_or_else(|| "write a size as 512M, 8G or a number of bytes".to_owned())
+}
+
+/// `90s`, `2m`, `500ms`, or a bare number of seconds as sysbench and tpcc-mysql take it.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    text.parse::<Given<Time<0, DURATION_MAX_MS>>>().map(|Given(time)| time)
+}
+
+/// With a port that Prometheus can be told.
+pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    match text.parse::<SocketAddr>() {
+        Ok(address) if address.port() > 0 => Ok(address),
+        _ => Err("an address and a port like 127.0.0.1:9187 or [::1]:9187".to_owned()),
+    }
+}
+
+/// Of a job of fio: shorter ones measure its start.
+pub fn job_duration(text: &str) -> Result<Duration, String> {
+    const SHORTEST: Duration = Duration::from_secs(1);
+    const LONGEST: Duration = Duration::from_secs(3600);
+    match duration(text)? {
+        fits if (SHORTEST..=LONGEST).contains(&fits) => Ok(fits),
+        _ => Err("from 1 s to 1 h".to_owned()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn absurd_numbers_are_usage_errors() {
-        for arguments in [
-            &["mydyno", "load", "--warehouses", "0"][..],
-            &["mydyno", "load", "--warehouses", "-3"],
-            &["mydyno", "load", "--warehouses", "99999999999"],
-            &["mydyno", "run", "--connections", "0"],
-            &["mydyno", "run", "--window", "0"],
-            &["mydyno", "run", "--window", "auto:60d"],
-            &["mydyno", "run", "--window", "auto", "--precision", "0"],
-            &["mydyno", "run", "--rate", "fast"],
-            &["mydyno", "run", "--rate", "0"],
-            &["mydyno", "ramp", "--step", "-1"],
-            &["mydyno", "run", "--terminals", "0"],
-            &["mydyno", "load", "--partitions", "1025"],
-            &["mydyno", "run", "--watch", "--json"],
-            &["mydyno", "run", "--metrics-listen", "9187"],
-            &["mydyno", "run", "--metrics-listen", "127.0.0.1:0"],
-            &["mydyno", "lab", "run", "plan.toml", "--shard", "4/3"],
-            &["mydyno", "merge", "a.db"],
-            &["mydyno", "run", "--set", "novalue", "--engine", "mysql-5.7"],
-        ] {
-            let error = Arguments::try_parse_from(arguments).err().unwrap();
-            assert_eq!(error.exit_code(), 2, "{arguments:?}");
-        }
+    fn durations_as_people_write_them() {
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert!(duration("-1").is_err());
+        assert!(duration("60d").is_err());
     }
 }

@@ -147,22 +147,20 @@ impl Console {
                 let message = format!("{mb} of {total_mb} MB, indexes {steps}/{all}");
                 self.work("loading", (load.bytes, load.bytes_total), &message);
             }
-            // Formats that print live and the views show these.
+            Progress::Took(part, time) if self.is_verbose => {
+                self.step(&format!("{:8.2} s  {part}", time.as_secs_f64()));
+            }
+            Progress::Checks { done, total } => {
+                self.work("checking", (done, total), &format!("{done} of {total}"));
+            }
+            // Formats that print live and the views show the rest.
             Progress::RunStarts { .. }
             | Progress::Run(_)
             | Progress::Interval(_)
             | Progress::Samples(_)
             | Progress::TurnEnds(_)
-            | Progress::Reached { .. } => {}
-            Progress::Took(part, time) if self.is_verbose => {
-                let time_s = time.as_secs_f64();
-                self.step(&format!("{time_s:8.2} s  {part}"));
-            }
-            Progress::Took(..) => {}
-            Progress::Checks { done, total } => {
-                let message = format!("{done} of {total}");
-                self.work("checking", (done, total), &message);
-            }
+            | Progress::Reached { .. }
+            | Progress::Took(..) => {}
         }
     }
 

@@ -21,6 +21,16 @@ impl Failure {
         Failure { exit, reason: None, error: anyhow::anyhow!("{message}") }
     }
 
+    /// A command line that cannot be obeyed.
+    pub fn usage(message: impl std::fmt::Display) -> Failure {
+        Failure::new(Exit::Usage, message)
+    }
+
+    /// Refuses the command line where that is so.
+    pub fn usage_if(is_wrong: bool, message: impl std::fmt::Display) -> Result<(), Failure> {
+        if is_wrong { Err(Failure::usage(message)) } else { Ok(()) }
+    }
+
     /// Why, for people.
     pub fn message(&self) -> String {
         format!("{:#}", self.error)
@@ -58,7 +68,7 @@ impl From<lab::LabError> for Failure {
 impl From<spec::Problem> for Failure {
     fn from(problem: spec::Problem) -> Failure {
         let flag = problem.option.replace('_', "-");
-        Failure::new(Exit::Usage, format!("--{flag}: {}", with_flags(&problem.why)))
+        Failure::usage(format!("--{flag}: {}", with_flags(&problem.why)))
     }
 }
 

@@ -12,11 +12,74 @@ mod tpcc_mysql_format;
 mod tpcc_mysql_live;
 mod views;
 
-use arguments::{Arguments, Command};
 use base::Exit;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use failure::Failure;
 use std::process::ExitCode;
+
+/// A dynamometer for MySQL on storage: TPC-C throughput, response times and consistency, proven.
+#[derive(Parser)]
+#[command(name = "mydyno", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure private servers on four emulated devices, check them and write a report
+    Demo(commands::demo::DemoArguments),
+    /// Create and populate a TPC-C database
+    Load(commands::load::LoadArguments),
+    /// Warm up, drive, measure, print a summary
+    Run(Box<commands::run::RunArguments>),
+    /// Raise the number of connections until the target saturates; say where and why
+    Ramp(Box<commands::ramp::RampArguments>),
+    /// Check the consistency of a database: the twelve conditions of TPC-C and six invariants
+    Check(commands::check::CheckArguments),
+    /// End a private server under load, again and again, and say what survived
+    ///
+    /// Each drill starts a server on a clone of the image, drives it, and ends it at a random
+    /// moment; --fault power-cut takes the power of its emulated devices, too. The server recovers,
+    /// and everything that it had acknowledged is looked for. Exit code 6 where something is lost
+    /// or damaged.
+    Crash(Box<commands::crash::CrashArguments>),
+    /// Say what to set on a server: best known methods that apply to it, each with its reason,
+    /// its source and its risk; with --prove, what each of them gains here
+    Advise(Box<commands::advise::AdviseArguments>),
+    /// Search the matrix of a plan for its best cell, without measuring all of them
+    Tune(commands::tune::TuneArguments),
+    /// List, install, start and stop server engines
+    Server(commands::server::ServerArguments),
+    /// List storage devices that can be emulated, verify them, measure real ones
+    Device(commands::device::DeviceArguments),
+    /// Measure a matrix of configurations, which a plan file describes
+    Lab(commands::lab::LabArguments),
+    /// Put results files together: the shards of a lab that several machines measured
+    ///
+    /// Adds files to the output, which is made where there is none. Labs of one plan become one
+    /// lab, in which comparisons stay inside the machine that measured a block; labs of `run`,
+    /// `ramp` and other commands without a plan come along as they are. What is there already is
+    /// left alone, so that a file may be merged again. Files of several plans are refused, and so
+    /// are files that a lab is still being measured into.
+    Merge(commands::merge::MergeArguments),
+    /// Write a lab of the results file as one HTML page
+    Report(commands::report::ReportArguments),
+    /// Compare two measurements: difference and ratio with confidence intervals and significance
+    Compare(commands::compare::CompareArguments),
+    /// Write a lab of the results file as CSV, HdrHistogram logs or Markdown
+    Export(commands::export::ExportArguments),
+    /// Show labs in a browser, as they run too; edit plans, start and stop their labs
+    ///
+    /// Requests from this machine may read without a token. Requests that change something or
+    /// start a process, and all requests from other machines (--listen) or through a proxy, need
+    /// the token as the HTTP password, with any user name.
+    Serve(commands::serve::ServeArguments),
+    /// Print the completions of a shell: `source <(mydyno completions bash)`
+    Completions(commands::installation::CompletionsArguments),
+    /// Write the manual pages
+    Man(commands::installation::ManArguments),
+}
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -79,5 +142,43 @@ fn unparsed(error: &clap::Error) -> ExitCode {
     let words = error.to_string();
     // Usage and a hint to --help follow.
     let first = words.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-    end(Exit::Usage, Some(&Failure::new(Exit::Usage, first)))
+    end(Exit::Usage, Some(&Failure::usage(first)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn absurd_numbers_are_usage_errors() {
+        for arguments in [
+            &["mydyno", "load", "--warehouses", "0"][..],
+            &["mydyno", "load", "--warehouses", "-3"],
+            &["mydyno", "load", "--warehouses", "99999999999"],
+            &["mydyno", "run", "--connections", "0"],
+            &["mydyno", "run", "--window", "0"],
+            &["mydyno", "run", "--window", "auto:60d"],
+            &["mydyno", "run", "--window", "auto", "--precision", "0"],
+            &["mydyno", "run", "--rate", "fast"],
+            &["mydyno", "run", "--rate", "0"],
+            &["mydyno", "ramp", "--step", "-1"],
+            &["mydyno", "run", "--terminals", "0"],
+            &["mydyno", "load", "--partitions", "1025"],
+            &["mydyno", "run", "--watch", "--json"],
+            &["mydyno", "run", "--metrics-listen", "9187"],
+            &["mydyno", "run", "--metrics-listen", "127.0.0.1:0"],
+            &["mydyno", "lab", "run", "plan.toml", "--shard", "4/3"],
+            &["mydyno", "merge", "a.db"],
+            &["mydyno", "run", "--set", "novalue", "--engine", "mysql-5.7"],
+        ] {
+            let error = Arguments::try_parse_from(arguments).err().unwrap();
+            assert_eq!(error.exit_code(), 2, "{arguments:?}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Most items that wait.
 const WAITING_MAX: usize = 1_000;
@@ -59,16 +59,12 @@ impl<T> SharedQueue<T> {
         let mut queue = self.lock();
         queue.is_busy = false;
         self.changed.notify_all();
-        loop {
-            if let Some(item) = queue.waiting.pop_front() {
-                queue.is_busy = true;
-                return Some((item, std::mem::take(&mut queue.left_out)));
-            }
-            if queue.is_closed {
-                return None;
-            }
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
+        let is_idle = |queue: &mut OutletQueue<T>| queue.waiting.is_empty() && !queue.is_closed;
+        let waited = self.changed.wait_while(queue, is_idle);
+        let mut queue = waited.unwrap_or_else(PoisonError::into_inner);
+        let item = queue.waiting.pop_front()?;
+        queue.is_busy = true;
+        Some((item, std::mem::take(&mut queue.left_out)))
     }
 }
 
@@ -134,18 +130,10 @@ impl<T: OutletItem> Outlet<T> {
 
     /// Waits until all that was handed over is written, but no longer than `patience`.
     pub fn settle(&self, patience: Duration) {
-        let begun = Instant::now();
-        let mut queue = self.shared.lock();
-        while !queue.has_ended && (queue.is_busy || !queue.waiting.is_empty()) {
-            let left = patience.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                return;
-            }
-            queue = match self.shared.changed.wait_timeout(queue, left) {
-                Ok((queue, _)) => queue,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
-        }
+        let is_under_way = |queue: &mut OutletQueue<T>| {
+            !queue.has_ended && (queue.is_busy || !queue.waiting.is_empty())
+        };
+        drop(self.shared.changed.wait_timeout_while(self.shared.lock(), patience, is_under_way));
     }
 }
 

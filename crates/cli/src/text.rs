@@ -1,32 +1,22 @@
 //! Results as text for people.
 
-pub mod acid;
-pub mod advice;
-mod answer;
-mod conditions;
-pub mod device;
-mod drills;
 pub mod format;
-pub mod found;
-mod io_by_role;
 mod lab;
 mod lengths;
-mod pacing;
-pub mod proof;
-mod ramp;
-mod resources;
 
-use analyse::{ResponseTime, RunDocument, Table, nodes_table, ranks_table, sentences};
-pub use answer::answer;
+use analyse::{
+    Account, JudgedCondition, Part, PowerMeter, Resources, ResponseTime, RunDocument, Table,
+    nodes_table, ranks_table, sentences,
+};
 use base::Dilation;
-pub use conditions::conditions;
-pub use drills::drills;
-use format::{count, ms, optional, throughput};
-pub use lab::{lab, repeat};
+use format::{count, lines, ms, optional, or_dash, percent, throughput};
+pub use lab::{answer, lab, ramp, repeat};
 pub use lengths::how_far;
-pub use ramp::ramp;
 use std::time::Duration;
-use store::{Summary, Verdict};
+use store::{
+    DeviceSummary, JudgedUnit, RequestSummary, StoredRequirement, Summary, ThroughputMetric,
+    Verdict,
+};
 
 /// The summary of a run.
 pub fn summary(measurement: &RunDocument) -> String {
@@ -49,25 +39,24 @@ pub fn summary(measurement: &RunDocument) -> String {
         optional(summary.rates.window_s, 1),
         if summary.interrupted { ", interrupted" } else { "" }
     );
-    each_server(&mut out, summary);
+    let each = summary.nopm_by_instance.iter();
+    let each: Vec<String> = each.map(|nopm| throughput(Some(*nopm))).collect();
+    if !each.is_empty() {
+        let title = summary.throughput_metric.title();
+        out += &format!("{title} of each server: {}\n", each.join(", "));
+    }
     if let Some(nodes) = nodes_table(&measurement.nodes) {
         out += &format!("\n{}", nodes.text());
     }
-    if let Some(words) = sentences::lengths(summary) {
-        out += &format!("{words}\n");
-    }
+    out += &lines(sentences::lengths(summary));
     transactions(&mut out, summary);
-    if let Some(words) = sentences::in_flight(summary) {
-        out += &format!("{words}\n");
-    }
-    for remark in &measurement.remarks {
-        out += &format!("{remark}\n");
-    }
-    io_by_role::io_by_role(&mut out, summary);
+    out += &lines(sentences::in_flight(summary));
+    out += &lines(&measurement.remarks);
+    io_by_role(&mut out, summary);
     if let Some(resources) = &measurement.resources {
-        resources::resources(&mut out, resources, summary.throughput_metric);
+        add_resources(&mut out, resources, summary.throughput_metric);
     }
-    pacing::pacing(&mut out, summary);
+    pacing(&mut out, summary);
     if let Some(ranks) = ranks_table(summary) {
         out += &format!("\n{}", ranks.text());
     }
@@ -75,6 +64,16 @@ pub fn summary(measurement: &RunDocument) -> String {
     inputs(&mut out, summary);
     totals(&mut out, summary);
     out
+}
+
+/// Each condition of `--fail-if` with what was measured; nothing where there is none.
+pub fn conditions(judged: &[JudgedCondition]) -> String {
+    let mut out = String::new();
+    for of in judged {
+        let verdict = if of.failed { "FAILED" } else { "ok" };
+        out += &format!("{verdict:<8}{:<24} {}\n", format!("fail if {of}:"), of.found());
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
 }
 
 /// That nothing has ended for some time, while so many transactions are in flight.
@@ -114,18 +113,7 @@ fn what_ran(summary: &Summary) -> String {
         format!("seed {}", summary.seed),
         threads.map_or_else(String::new, |of| counted(of, "driver thread", "driver threads")),
     ];
-    let told: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    told.join(", ")
-}
-
-/// What each of several servers did.
-fn each_server(out: &mut String, summary: &Summary) {
-    if !summary.nopm_by_instance.is_empty() {
-        let each = summary.nopm_by_instance.iter();
-        let each: Vec<String> = each.map(|nopm| throughput(Some(*nopm))).collect();
-        let title = summary.throughput_metric.title();
-        *out += &format!("{title} of each server: {}\n", each.join(", "));
-    }
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 fn totals(out: &mut String, summary: &Summary) {
@@ -177,4 +165,158 @@ fn inputs(out: &mut String, summary: &Summary) {
         ),
         (_, outside) => format!("inputs outside clause 5.5.1.5: {}\n", outside.join(", ")),
     };
+}
+
+/// Devices by role, with how true they were where they are emulated; nothing where nothing was
+/// placed or counted.
+fn io_by_role(out: &mut String, summary: &Summary) {
+    if summary.devices.is_empty() {
+        return;
+    }
+    out.push('\n');
+    let counted: Vec<_> = summary.devices.iter().filter(|device| requests(device) > 0).collect();
+    if !counted.is_empty() {
+        *out += &table(&counted);
+    }
+    *out += &lines(sentences::storage(summary));
+}
+
+fn requests(device: &DeviceSummary) -> u64 {
+    let kinds = [&device.read, &device.write, &device.flush];
+    kinds.into_iter().flatten().map(|kind| kind.requests).sum()
+}
+
+fn table(devices: &[&DeviceSummary]) -> String {
+    type Number = fn(&RequestSummary) -> Option<f64>;
+    let of = |kind: &Option<RequestSummary>, number: Number, decimals| {
+        optional(kind.as_ref().and_then(number), decimals)
+    };
+    let p95 = |kind: &Option<RequestSummary>| {
+        or_dash(kind.as_ref().and_then(|of| of.response_p95_us), |us| ms(Some(us)))
+    };
+    let share = |share: Option<f64>, decimals| or_dash(share, |share| percent(share, decimals));
+    Table::of(devices)
+        .words("storage", |device| device.role.clone())
+        .words("device", |device| device.device.clone())
+        .numbers("reads/s", |device| of(&device.read, |kind| kind.per_s, 0))
+        .numbers("MB/s", |device| of(&device.read, |kind| kind.mb_per_s, 1))
+        .numbers("p95 ms", |device| p95(&device.read))
+        .numbers("writes/s", |device| of(&device.write, |kind| kind.per_s, 0))
+        .numbers("MB/s", |device| of(&device.write, |kind| kind.mb_per_s, 1))
+        .numbers("p95 ms", |device| p95(&device.write))
+        .numbers("flush/s", |device| of(&device.flush, |kind| kind.per_s, 0))
+        .numbers("p95 ms", |device| p95(&device.flush))
+        .numbers("queue", |device| optional(device.queue_depth_mean, 1))
+        .numbers("busy", |device| share(device.busy_share, 0))
+        .numbers("fidelity", |device| share(device.fidelity, 2))
+        .text()
+}
+
+/// What a run shows of its pace, where it had one.
+fn pacing(out: &mut String, summary: &Summary) {
+    let told = sentences::pacing(summary);
+    // A blank line comes first.
+    *out += &lines(told.first().map(|_| "").into_iter().chain(told.iter().map(String::as_str)));
+    if summary.terminals.is_some() {
+        verdicts(out, &summary.verdicts);
+    }
+}
+
+fn verdicts(out: &mut String, verdicts: &[StoredRequirement]) {
+    let with = |verdict| verdicts.iter().filter(move |of| of.judged.verdict == verdict);
+    *out += &format!(
+        "clauses: {} within what is allowed, {} outside by chance (short run), {} outside, {} \
+         without data\n",
+        with(Verdict::Within).count(),
+        with(Verdict::Chance).count(),
+        with(Verdict::Outside).count(),
+        with(Verdict::NoData).count()
+    );
+    for StoredRequirement { clause, title, judged, .. } in with(Verdict::Outside) {
+        *out += &format!(
+            "  outside clause {clause}: {title} is {} {}, allowed is {}\n",
+            optional(judged.value, 4),
+            if judged.unit == JudgedUnit::Seconds { "s" } else { "" },
+            judged.allowed().words(|end| end.to_string())
+        );
+    }
+}
+
+/// What bound it and what a transaction cost, in a few lines; what is not known is left out.
+fn add_resources(out: &mut String, resources: &Resources, metric: ThroughputMetric) {
+    out.push('\n');
+    if let Some(bound) = &resources.bound {
+        *out += &format!("{}: {}\n", bound.by.title(), bound.because);
+    }
+    if let Some(account) = &resources.account {
+        of_account(out, account);
+    }
+    let (power, price) = (&resources.power, &resources.price);
+    let watts = match power.measured_by {
+        Some(PowerMeter::Rapl) => "W of the processor packages",
+        Some(PowerMeter::Meter) | None => "W",
+    };
+    let unit = metric.title();
+    line(
+        out,
+        "per watt and dollar",
+        &[
+            (number(power.watts_mean, 1.0, 1), watts),
+            (number(power.nopm_per_watt, 1.0, 1), &format!("{unit}/W")),
+            (number(price.nopm_per_usd, 1.0, 2), &format!("{unit} per dollar of devices")),
+        ],
+    );
+    let each = &resources.per_transaction;
+    line(
+        out,
+        "per transaction",
+        &[
+            (number(each.path_length_cycles, 1e-3, 0), "thousand cycles"),
+            (number(each.cycles, 1e-3, 0), "thousand by the processors' counters"),
+            (number(each.instructions, 1e-3, 0), "thousand instructions"),
+            (number(each.read_bytes, 1e-3, 1), "kB read"),
+            (number(each.written_bytes, 1e-3, 1), "kB written"),
+            (number(each.flushes, 1.0, 2), "flushes"),
+            (number(each.write_amplification, 1.0, 1), "x write amplification"),
+        ],
+    );
+}
+
+/// The parts of a transaction's time, the largest first.
+fn of_account(out: &mut String, account: &Account) {
+    let known = |part: Part| {
+        let us = account.part_us(part)?;
+        part.is_told(us).then_some((part, us))
+    };
+    let mut parts: Vec<(Part, f64)> = Part::ALL.into_iter().filter_map(known).collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let told: Vec<String> = parts
+        .iter()
+        .map(|(part, us)| {
+            let share = percent(us / account.time_us, 0);
+            format!("{} {:.2} ms ({share})", part.title(), us / 1e3)
+        })
+        .collect();
+    *out += &format!("a transaction took {:.2} ms: {}\n", account.time_us / 1e3, told.join(", "));
+    if account.excess_share > 0.01 {
+        let excess = percent(account.excess_share, 0);
+        *out += &format!(
+            "the window was too short for this account: its parts were {excess} more than the \
+             whole, and are shown reduced\n"
+        );
+    }
+}
+
+fn line(out: &mut String, what: &str, parts: &[(Option<String>, &str)]) {
+    let known: Vec<String> = parts
+        .iter()
+        .filter_map(|(value, unit)| value.as_ref().map(|value| format!("{value} {unit}")))
+        .collect();
+    if !known.is_empty() {
+        *out += &format!("{what}: {}\n", known.join(", "));
+    }
+}
+
+fn number(value: Option<f64>, scale: f64, decimals: usize) -> Option<String> {
+    value.map(|value| optional(Some(value * scale), decimals))
 }

@@ -209,7 +209,7 @@ pub fn results(totals: &WindowTotals, measured_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::{Arguments, Command};
+    use crate::{Arguments, Command};
     use clap::Parser;
     use lab::Phase;
     use live::testkit;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use store::{RepeatId, Results, StoreError};
 
 /// How far the output is.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum OutputStage {
     Before,
     Warmup,
@@ -60,17 +60,15 @@ impl<'a> TpccMysqlLive<'a> {
         }
     }
 
-    /// Announces what begins, once.
+    /// Announces the window, and what follows it, once each.
     fn reach(&mut self, stage: OutputStage) {
-        if self.stage < OutputStage::Window && stage >= OutputStage::Window {
+        if self.stage < OutputStage::Window {
             self.print(MEASURING);
         }
         if self.stage < OutputStage::Stopping && stage == OutputStage::Stopping {
             self.print(STOPPING);
         }
-        if self.stage < stage {
-            self.stage = stage;
-        }
+        self.stage = self.stage.max(stage);
     }
 
     /// Prints the results; none where the run failed, whose numbers are not to be shown.

@@ -10,6 +10,7 @@ use crate::plan::{Plan, PlannedCell};
 use crate::to_cell::{is_binary, is_relative};
 use base::Dilation;
 use humantime::format_duration;
+use itertools::Itertools;
 use serde_json::Value;
 use spec::{Cell, Connections, Length, Lengths, Place, Problem, Server, WorkloadKind, defaults};
 use std::collections::BTreeMap;
@@ -80,19 +81,27 @@ impl Plan {
         let mut places = Places::new();
         for setting in self.dimensions.iter().flatten() {
             known.check(setting)?;
-            read_place(&mut places, setting, known)?;
+            let place = setting.get_ref().value();
+            let is_place = setting.get_ref().role().is_some() && !is_relative(place);
+            if is_place && !places.contains_key(place) {
+                let read = (known.place)(place);
+                let read = read.map_err(|why| PlanProblem::new(setting.span(), why))?;
+                places.insert(place, read);
+            }
         }
         let mut cells: Vec<PlannedCell> = Vec::new();
         let mut used = vec![false; self.exclusions.len()];
         let mut ordinals = BTreeMap::new();
         let mut useless = Useless::new();
-        for index in 0..self.combinations()? {
-            let settings = self.combination(index);
+        self.require_bounded()?;
+        // The values of the last dimension change fastest.
+        for settings in self.dimensions.iter().multi_cartesian_product() {
             if self.changes_too_much(&settings) || self.is_excluded(&settings, &mut used) {
                 continue;
             }
-            let mut cell = self.cell(&places, &settings, &mut useless)?;
-            cell.ordinal = cells.len() as u32 + 1;
+            let what = self.what(&places, &settings, &mut useless)?;
+            let cell =
+                PlannedCell { ordinal: cells.len() as u32 + 1, ..self.cell(what, &settings)? };
             if let Some(twin) = ordinals.insert(cell.what.identity(), cell.ordinal) {
                 let why = format!(
                     "cells {twin} and {} are the same measurement ({}): a role's place equals \
@@ -112,12 +121,12 @@ impl Plan {
         }
     }
 
-    /// Cells of the whole matrix, before any is left out.
-    fn combinations(&self) -> Result<usize, PlanProblem> {
+    /// A text of few lines can name more than a machine has memory or time for.
+    fn require_bounded(&self) -> Result<(), PlanProblem> {
         let mut lengths = self.dimensions.iter().map(Vec::len);
         let count = lengths.try_fold(1_usize, |all, length| all.checked_mul(length));
         if let Some(count) = count.filter(|count| *count <= CELLS_MAX) {
-            return self.require_bounded(count).map(|()| count);
+            return self.require_bounded_work(count);
         }
         let many = count.map_or_else(|| "countless".to_owned(), |count| count.to_string());
         let longest = self.dimensions.iter().max_by_key(|dimension| dimension.len());
@@ -130,8 +139,7 @@ impl Plan {
         Err(PlanProblem::new(first.map_or(0..0, Spanned::span), why))
     }
 
-    /// A text of few lines can name more than a machine has memory or time for.
-    fn require_bounded(&self, cells: usize) -> Result<(), PlanProblem> {
+    fn require_bounded_work(&self, cells: usize) -> Result<(), PlanProblem> {
         let settings = cells.saturating_mul(self.dimensions.len());
         let conditions = self.exclusions.iter().flat_map(|exclusion| &exclusion.conditions);
         let excluded: usize = conditions.map(Vec::len).sum();
@@ -147,19 +155,6 @@ impl Plan {
              values, or make several plans"
         );
         Err(PlanProblem::new(0..0, why))
-    }
-
-    /// The values of one combination, one of each dimension; those of the last dimension change
-    /// fastest.
-    fn combination(&self, index: usize) -> Vec<&Spanned<Setting>> {
-        let mut rest = index;
-        let mut settings = Vec::with_capacity(self.dimensions.len());
-        for dimension in self.dimensions.iter().rev() {
-            settings.push(&dimension[rest % dimension.len()]);
-            rest /= dimension.len();
-        }
-        settings.reverse();
-        settings
     }
 
     /// Does it differ from the first values in more settings than it may?
@@ -189,17 +184,12 @@ impl Plan {
 
     fn cell(
         &self,
-        places: &Places<'_>,
+        mut what: Cell,
         settings: &[&Spanned<Setting>],
-        useless: &mut Useless,
     ) -> Result<PlannedCell, PlanProblem> {
-        let mut what = self.what(places, settings, useless)?;
         let limit = self.repeat_time_limit;
-        self.require_time(&what, limit).map_err(|problem| self.at_key(&problem, settings))?;
-        let mut connections_most = connections_by_default(&what);
-        if let Connections::Ramp(limits) = &what.load.connections {
-            connections_most = limits.connections_max;
-        }
+        require_time(&what, limit).map_err(|problem| self.at_key(&problem, settings))?;
+        let connections_most = connections_most(&what);
         if self.is_shortened {
             what.lengths = Lengths {
                 warmup: Length::fixed(Duration::from_secs(1)),
@@ -247,7 +237,7 @@ impl Plan {
         }
         loop {
             let mut asked: CellOptions = options(&texts);
-            asked.is_ramp = self.keys.name("ramp").is_some();
+            asked.is_ramp = self.keys.has("ramp");
             if !asked.workload().is_tpcc() {
                 asked.database.warehouses = None;
             }
@@ -262,31 +252,6 @@ impl Plan {
                 judged => return judged.map_err(|problem| self.at_key(&problem, settings)),
             }
         }
-    }
-
-    /// A repeat has to fit into its limit.
-    fn require_time(&self, what: &Cell, limit: Option<Duration>) -> Result<(), Problem> {
-        let Some(limit) = limit else { return Ok(()) };
-        let least = what.server.dilate().fixed().unwrap_or(Dilation::LEAST).factor().min(1.0);
-        let at_least = (what.lengths.warmup.most + what.lengths.window.most).mul_f64(least);
-        if limit <= at_least {
-            let why = format!(
-                "it ends every repeat before its end: warm-up and window may take {} alone",
-                format_duration(at_least)
-            );
-            return Problem::of("repeat_time_limit", why);
-        }
-        let needed = measuring_time(what, Duration::ZERO);
-        if !is_dilated(what) || needed <= limit {
-            return Ok(());
-        }
-        let why = format!(
-            "in dilated time, a repeat takes {} of real time, and `repeat_time_limit` is {}; raise \
-             that, shorten the window, or dilate less",
-            format_duration(Duration::from_secs(needed.as_secs())),
-            format_duration(limit)
-        );
-        Problem::of("dilate", why)
     }
 
     /// A contradiction, at the value that is to blame.
@@ -333,35 +298,51 @@ impl Plan {
     }
 }
 
-/// Connections of a cell that is no ramp.
-fn connections_by_default(what: &Cell) -> u32 {
+/// A repeat has to fit into its limit.
+fn require_time(what: &Cell, limit: Option<Duration>) -> Result<(), Problem> {
+    let Some(limit) = limit else { return Ok(()) };
+    let fixed = what.server.dilate().fixed();
+    let least = fixed.unwrap_or(Dilation::LEAST).factor().min(1.0);
+    let at_least = (what.lengths.warmup.most + what.lengths.window.most).mul_f64(least);
+    let why = format!(
+        "it ends every repeat before its end: warm-up and window may take {} alone",
+        format_duration(at_least)
+    );
+    Problem::when(limit <= at_least, "repeat_time_limit", why)?;
+    // An automatic dilation is bounded by the time limit instead.
+    let is_dilated = fixed.is_some_and(|dilation| !dilation.is_none());
+    let needed = measuring_time(what, Duration::ZERO);
+    let why = format!(
+        "in dilated time, a repeat takes {} of real time, and `repeat_time_limit` is {}; raise \
+         that, shorten the window, or dilate less",
+        format_duration(Duration::from_secs(needed.as_secs())),
+        format_duration(limit)
+    );
+    Problem::when(is_dilated && needed > limit, "dilate", why)
+}
+
+/// Connections of the largest measurement of a cell.
+fn connections_most(what: &Cell) -> u32 {
     let load = &what.load;
-    let private = what.server.private();
-    let made = private.map(|private| private.population.warehouses);
-    let warehouses = load.warehouses.or(made).unwrap_or(defaults::WAREHOUSES);
-    let fixed = load.connections.first();
-    fixed.unwrap_or_else(|| match load.workload {
-        WorkloadKind::TpccSpec => load.terminals.unwrap_or_else(|| {
+    match (&load.connections, &load.workload) {
+        (Connections::Ramp(limits), _) => limits.connections_max,
+        (Connections::Fixed(count), _) => *count,
+        (Connections::ByDefault, WorkloadKind::TpccSpec) => load.terminals.unwrap_or_else(|| {
+            let made = what.server.private().map(|private| private.population.warehouses);
+            let warehouses = load.warehouses.or(made).unwrap_or(defaults::WAREHOUSES);
             let active = warehouses.0.saturating_sub(load.inactive_warehouses);
             active.saturating_mul(TERMINALS_PER_WAREHOUSE)
         }),
-        _ => defaults::CONNECTIONS,
-    })
-}
-
-/// An automatic dilation is bounded by the time limit instead.
-fn is_dilated(what: &Cell) -> bool {
-    what.server.dilate().fixed().is_some_and(|dilation| !dilation.is_none())
+        (Connections::ByDefault, _) => defaults::CONNECTIONS,
+    }
 }
 
 /// The most that warm-up and window take, in real time; each point of a ramp takes `beside` more.
 fn measuring_time(what: &Cell, beside: Duration) -> Duration {
     let dilated = what.lengths.warmup.most + what.lengths.window.most;
     let of_point = dilated.mul_f64(what.server.dilate().most().factor());
-    match &what.load.connections {
-        Connections::ByDefault | Connections::Fixed(_) => of_point,
-        Connections::Ramp(_) => (of_point + beside) * what.load.connections.points_max(),
-    }
+    let beside = if what.load.connections.is_ramp() { beside } else { Duration::ZERO };
+    (of_point + beside) * what.load.connections.points_max()
 }
 
 /// What a repeat may take where the plan names no limit.
@@ -379,20 +360,6 @@ fn repeat_time_limit_of(what: &Cell) -> Duration {
 fn last_place(settings: &[&Spanned<Setting>]) -> Span {
     let is_place = |setting: &&&Spanned<Setting>| setting.get_ref().role().is_some();
     settings.iter().rfind(is_place).map_or(0..0, |setting| setting.span())
-}
-
-fn read_place<'a>(
-    places: &mut Places<'a>,
-    setting: &'a Spanned<Setting>,
-    known: &KnownNames<'_>,
-) -> Result<(), PlanProblem> {
-    let place = setting.get_ref().value();
-    let is_place = setting.get_ref().role().is_some() && !is_relative(place);
-    if is_place && !places.contains_key(place) {
-        let read = (known.place)(place).map_err(|why| PlanProblem::new(setting.span(), why))?;
-        places.insert(place, read);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

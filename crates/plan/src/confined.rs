@@ -68,7 +68,7 @@ impl Plan {
     /// # Errors
     /// The first key that does, with line and column.
     pub fn confine(&self, is_listed: &dyn Fn(&str) -> bool) -> Result<(), PlanError> {
-        let keys = OUTSIDE.iter().filter(|key| self.keys.name(key).is_some());
+        let keys = OUTSIDE.iter().filter(|key| self.keys.has(key));
         let of_keys = keys.map(|key| (*key, self.keys.value_or_table(key)));
         let values = self.dimensions.iter().flatten();
         let of_values = values.filter(|value| names_outside(value.get_ref(), is_listed));

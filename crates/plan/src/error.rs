@@ -39,6 +39,12 @@ impl PlanProblem {
     pub(crate) fn new(span: Span, why: impl Into<String>) -> PlanProblem {
         PlanProblem { span, why: why.into() }
     }
+
+    /// # Errors
+    /// Where it is so.
+    pub(crate) fn when(is_so: bool, span: Span, why: impl Into<String>) -> Result<(), PlanProblem> {
+        if is_so { Err(PlanProblem::new(span, why)) } else { Ok(()) }
+    }
 }
 
 /// A plan's text, and what it is called.

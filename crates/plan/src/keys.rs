@@ -1,63 +1,52 @@
 //! Where keys stand in the text of a plan.
 
-use crate::error::{PlanProblem, Span};
+use crate::error::Span;
+use std::collections::BTreeMap;
 use toml::de::DeTable;
 
-/// The keys of a plan and the tables that they are in, each before those inside of it.
+/// The keys of a plan and the tables that they are in: of one name the first, and one that is
+/// outside before those inside of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Keys(Vec<KeyPlace>);
+pub(crate) struct Keys(BTreeMap<String, KeyPlace>);
 
 #[derive(Clone, Debug)]
 struct KeyPlace {
-    name: String,
     key: Span,
+    /// Of a table its name.
     value: Span,
-    is_table: bool,
 }
 
 impl Keys {
     pub(crate) fn of(root: &DeTable<'_>) -> Keys {
-        let mut keys = Keys(Vec::new());
+        let mut keys = Keys(BTreeMap::new());
         keys.add(root);
         keys
     }
 
     fn add(&mut self, table: &DeTable<'_>) {
         for (name, value) in table {
-            self.0.push(KeyPlace {
-                name: name.get_ref().to_string(),
-                key: name.span(),
-                value: value.span(),
-                is_table: value.get_ref().is_table(),
-            });
-            if let Some(inside) = value.get_ref().as_table() {
+            let inside = value.get_ref().as_table();
+            let key = name.span();
+            let place = KeyPlace { value: inside.map_or(value.span(), |_| key.clone()), key };
+            self.0.entry(name.get_ref().to_string()).or_insert(place);
+            if let Some(inside) = inside {
                 self.add(inside);
             }
         }
     }
 
-    fn find(&self, name: &str) -> Option<&KeyPlace> {
-        self.0.iter().find(|place| place.name == name)
-    }
-
     /// The value of a key; of a table its name, of what is not there the beginning of the plan.
     pub(crate) fn value_or_table(&self, name: &str) -> Span {
-        match self.find(name) {
-            None => 0..0,
-            Some(place) if place.is_table => place.key.clone(),
-            Some(place) => place.value.clone(),
-        }
+        self.0.get(name).map_or(0..0, |place| place.value.clone())
     }
 
-    /// The name of a key or a table, if it is there.
-    pub(crate) fn name(&self, name: &str) -> Option<Span> {
-        self.find(name).map(|place| place.key.clone())
+    /// Is this key or table there?
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
-}
 
-/// A section of the plan that is a value.
-pub(crate) fn no_table(name: &str, span: Span) -> PlanProblem {
-    let why =
-        format!("`{name}` is no table; write [{name}] on a line of its own, and its keys below");
-    PlanProblem::new(span, why)
+    /// The name of a key or a table; of what is not there the beginning of the plan.
+    pub(crate) fn name(&self, name: &str) -> Span {
+        self.0.get(name).map_or(0..0, |place| place.key.clone())
+    }
 }

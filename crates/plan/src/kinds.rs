@@ -12,6 +12,7 @@ use spec::{
     Topology, Used, UsedShare, WorkloadKind, parse_precision,
 };
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::marker::PhantomData;
 use std::net::Ipv6Addr;
 use std::ops::RangeInclusive;
@@ -84,7 +85,7 @@ macro_rules! kinds {
 macro_rules! named {
     ($($kind:ty: $all:expr;)+) => {
         kinds! {$(
-            $kind: $kind, $all.map(|one| format!("\"{one}\"")).join(" or "),
+            $kind: $kind, quoted(&$all),
                 json!({ "type": "string", "enum": $all.map(<$kind>::name) }),
                 |text| {
                     let found = $all.into_iter().find(|one| one.name() == text);
@@ -92,6 +93,11 @@ macro_rules! named {
                 };
         )+}
     };
+}
+
+fn quoted(names: &[impl Display]) -> String {
+    let quoted = names.iter().map(|name| format!("\"{name}\""));
+    quoted.collect::<Vec<_>>().join(" or ")
 }
 
 fn unknown(name: &str, known: &[&str]) -> String {
@@ -152,11 +158,8 @@ kinds! {
     Flag: bool, "true or false", json!({ "type": "boolean" }), |text| text.parse().ok();
     Seed: u64, "a whole number from 0", json!({ "type": "integer", "minimum": 0 }),
         |text| text.parse().ok();
-    WorkloadKind: WorkloadKind, {
-            let quoted = names_of_workloads();
-            let quoted = quoted.iter().map(|one| format!("\"{one}\" or "));
-            quoted.collect::<String>() + "the path of a file that ends in .toml"
-        },
+    WorkloadKind: WorkloadKind,
+        quoted(&names_of_workloads()) + " or the path of a file that ends in .toml",
         json!({ "anyOf": [
             { "type": "string", "enum": names_of_workloads() },
             { "type": "string", "pattern": "\\.toml$" },
@@ -171,8 +174,8 @@ kinds! {
          \"80%\"",
         json!({ "type": ["string", "number"], "minLength": 1, "exclusiveMinimum": 0 }),
         |text| text.parse::<Rate>();
-    Fault: Fault, Fault::NAMES.map(|name| format!("\"{name}\"")).join(" or "),
-        json!({ "type": "string" }), |text| text.parse::<Fault>();
+    Fault: Fault, quoted(&Fault::names()), json!({ "type": "string" }),
+        |text| text.parse::<Fault>();
     Scale: Scale,
         format!(
             "\"auto\", \"papers\", \"of 500\" or a number of warehouses from 1 to {WAREHOUSES_MAX}"
@@ -253,7 +256,7 @@ kinds! {
         time_schema(),
         |text| {
             let auto_most = Duration::from_secs(AUTO_MOST_S);
-            let length = Length::parse(text, auto_most, |text| time(text).ok_or(())).ok();
+            let length = Length::parse(text, auto_most, time);
             length.filter(|length| is_in(LEAST_MS..=DURATION_MAX_MS, length.most))
         };
     SetVariable: (String, String), "a table like { innodb_io_capacity = [2000, 15000] }",

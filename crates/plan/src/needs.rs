@@ -213,8 +213,7 @@ impl Plan {
                 .max(largest(images.iter().map(MissingImage::memory_bytes))),
             duration: measuring + loads,
         };
-        let first = repeats.first();
-        let of_times = first.map_or("about", |(cell, _)| cell.what.estimate_word());
+        let of_times = repeats.first().map_or("about", |(cell, _)| cell.what.estimate_word());
         match &self.time_limit {
             Some(limit) if needs.duration > *limit.get_ref() => {
                 let why = format!(
@@ -230,9 +229,7 @@ impl Plan {
     }
 
     fn require_disk(&self, cell: &PlannedCell, bytes: u64, host: &Host) -> Result<(), PlanError> {
-        let Some(free) = host.disk_free_bytes.filter(|free| bytes > *free) else {
-            return Ok(());
-        };
+        let Some(free) = host.disk_free_bytes.filter(|free| bytes > *free) else { return Ok(()) };
         let why = format!(
             "it needs {} of disk for its files and the images of this plan, and mydyno's \
              directory has {}; take fewer warehouses, or free some space (`mydyno server images` \

@@ -332,7 +332,7 @@ impl RampOptions {
             start: given(&self.start).unwrap_or(papers.start),
             step: given(&self.step).unwrap_or(papers.step),
             connections_max: given(&self.connections_max).unwrap_or(papers.connections_max),
-            points_max: given(&self.points).map_or(papers.points_max, |points| points as usize),
+            points_max: given(&self.points).unwrap_or(papers.points_max),
             cpu_busy_share: given(&self.stop_cpu).unwrap_or(papers.cpu_busy_share),
             p90_us: given(&self.stop_p90).map_or(papers.p90_us, Option::unwrap_or_default),
             retries_share: given(&self.stop_retries).unwrap_or(papers.retries_share),

@@ -33,9 +33,8 @@ impl Plan {
 }
 
 fn parse(source: &PlanText) -> Result<Plan, PlanProblem> {
-    if source.text.len() > PLAN_BYTES_MAX {
-        return Err(PlanProblem::new(0..0, "a plan is 1 MiB long at most"));
-    }
+    let length = source.text.len();
+    PlanProblem::when(length > PLAN_BYTES_MAX, 0..0, "a plan is 1 MiB long at most")?;
     let root = DeTable::parse(&source.text).map_err(|error| {
         let message = error.message().trim().replace('\n', ", ");
         let span = error.span().unwrap_or(0..0);
@@ -45,21 +44,18 @@ fn parse(source: &PlanText) -> Result<Plan, PlanProblem> {
     let keys = Keys::of(&root);
     let mut read = PlanTables::read(&root)?;
     for table in ["lab", "server", "load"] {
-        if keys.name(table).is_none() {
-            let why = format!("the plan has no [{table}]; add it (docs/plans.md has all keys)");
-            return Err(PlanProblem::new(0..0, why));
-        }
+        let why = format!("the plan has no [{table}]; add it (docs/plans.md has all keys)");
+        PlanProblem::when(!keys.has(table), 0..0, why)?;
     }
-    let at = |table| keys.name(table).unwrap_or(0..0);
     let is_external = require_server(&read.dimensions, &keys)?;
     require_connections(&read.dimensions, &keys)?;
     let lab: LabOptions = serde_json::from_value(take(&mut read.lab).into())
         .expect("each of its values was read alone");
     let seed = given(&lab.seed).unwrap_or(defaults::PLAN_SEED);
     let mut by_default = |table, option: &str, value: &str| {
-        if keys.name(option).is_none() {
+        if !keys.has(option) {
             let setting = Setting::new(option, value);
-            read.dimensions.push(vec![Spanned::new(at(table), setting)]);
+            read.dimensions.push(vec![Spanned::new(keys.name(table), setting)]);
         }
     };
     by_default("load", "workload", defaults::WORKLOAD.name());
@@ -115,18 +111,14 @@ fn sort(dimensions: &mut [Dimension]) {
 
 /// Says whether the server is one that is there already.
 fn require_server(dimensions: &[Dimension], keys: &Keys) -> Result<bool, PlanProblem> {
-    misplaced(|option| keys.name(option).is_some()).map_err(|problem| {
-        let span = keys.name(problem.option).unwrap_or(0..0);
-        PlanProblem::new(span, problem.to_string())
-    })?;
-    let names = |options: &[&str]| options.iter().any(|option| keys.name(option).is_some());
-    let is_external = names(&["dsn", "defaults_file"]);
-    if !is_external && !names(&["engine", "server_binary"]) {
-        let why = "[server] names no server; add `engine` for private ones (\"mysql-5.7\"; `mydyno \
-                   server list` has all) or the `server_binary` of one, or `dsn` for one that is \
-                   there already";
-        return Err(PlanProblem::new(keys.name("server").unwrap_or(0..0), why));
-    }
+    misplaced(|option| keys.has(option))
+        .map_err(|problem| PlanProblem::new(keys.name(problem.option), problem.to_string()))?;
+    let is_external = keys.has("dsn") || keys.has("defaults_file");
+    let is_private = keys.has("engine") || keys.has("server_binary");
+    let why = "[server] names no server; add `engine` for private ones (\"mysql-5.7\"; `mydyno \
+               server list` has all) or the `server_binary` of one, or `dsn` for one that is there \
+               already";
+    PlanProblem::when(!is_external && !is_private, keys.name("server"), why)?;
     for dsn in dimensions.iter().flatten().filter(|setting| setting.get_ref().name() == "dsn") {
         let why = match server::dsn_has_password(dsn.get_ref().value()) {
             Ok(false) => continue,
@@ -149,20 +141,13 @@ fn require_connections(dimensions: &[Dimension], keys: &Keys) -> Result<(), Plan
     let mut are_terminals = workloads.map(|of| of.value() == WorkloadKind::TpccSpec.name());
     let has_terminals =
         are_terminals.next().is_some_and(|first| first) && are_terminals.all(|it| it);
-    let (ramp, is_named) = (keys.name("ramp"), keys.name("connections").is_some());
-    match ramp {
-        Some(ramp) if is_named => {
-            let why = "[ramp] finds the number of connections, and [load] names `connections`; \
-                       leave one of them out";
-            Err(PlanProblem::new(ramp, why))
-        }
-        None if !is_named && !has_terminals => {
-            let why = "[load] lacks `connections`, the number of client sessions; or add a table \
-                       [ramp], which finds how many each cell supports";
-            Err(PlanProblem::new(keys.name("load").unwrap_or(0..0), why))
-        }
-        _ => Ok(()),
-    }
+    let (is_ramp, is_named) = (keys.has("ramp"), keys.has("connections"));
+    let why = "[ramp] finds the number of connections, and [load] names `connections`; leave one \
+               of them out";
+    PlanProblem::when(is_ramp && is_named, keys.name("ramp"), why)?;
+    let why = "[load] lacks `connections`, the number of client sessions; or add a table [ramp], \
+               which finds how many each cell supports";
+    PlanProblem::when(!is_ramp && !is_named && !has_terminals, keys.name("load"), why)
 }
 
 /// The tables of what is left out. Their keys are those of dimensions, whichever table has them.
@@ -170,9 +155,7 @@ fn exclusions(
     excluded: Option<&Spanned<DeValue<'_>>>,
     dimensions: &[Dimension],
 ) -> Result<Vec<Exclusion>, PlanProblem> {
-    let Some(excluded) = excluded else {
-        return Ok(Vec::new());
-    };
+    let Some(excluded) = excluded else { return Ok(Vec::new()) };
     let no_tables = || {
         let why = "`exclude` is a list of tables; write [[exclude]] on a line of its own, and its \
                    keys below";
@@ -187,14 +170,11 @@ fn exclusions(
                 let why = format!("unknown key `{}` in [[exclude]]", key.get_ref());
                 return Err(unknown(&why, key, &DIMENSIONS));
             };
-            let key = PlanKey { name: key.get_ref(), schema };
-            key.read_dimensions(value, &mut conditions)?;
+            PlanKey { name: key.get_ref(), schema }.read_dimensions(value, &mut conditions)?;
         }
-        if conditions.is_empty() {
-            let why = "[[exclude]] names nothing, which would leave out every cell; name keys of \
-                       the cells to leave out";
-            return Err(PlanProblem::new(table.span(), why));
-        }
+        let why = "[[exclude]] names nothing, which would leave out every cell; name keys of the \
+                   cells to leave out";
+        PlanProblem::when(conditions.is_empty(), table.span(), why)?;
         for value in conditions.iter().flatten() {
             require_in_matrix(value, dimensions)?;
         }

@@ -30,7 +30,8 @@ pub struct Plan {
     pub(crate) repeat_time_limit: Option<Duration>,
     /// Settings that may differ from the first values.
     pub(crate) changes_max: Option<Spanned<u32>>,
-    pub(crate) meters: Meters,
+    /// What of the server's machine only the user can name.
+    pub meters: Meters,
     /// What all cells have in common; dimensions say the rest.
     pub(crate) common: Texts,
     /// Its cells are for seconds, which say nothing of where a ramp ends.
@@ -67,11 +68,6 @@ impl Plan {
     pub fn shortened(self) -> Plan {
         let schedule = TurnSchedule { repeats: 1, ..self.schedule };
         Plan { schedule, is_shortened: true, time_limit: None, ..self }
-    }
-
-    /// What of the server's machine only the user can name.
-    pub fn meters(&self) -> &Meters {
-        &self.meters
     }
 
     /// The error that says why `cell` cannot be measured, at the value of the key that is to blame
@@ -124,9 +120,7 @@ impl PlannedCell {
 
     /// Where their files are to be: those of an emulated device in memory, if that has room.
     pub fn files(&self) -> Files {
-        let Some(private) = self.what.server.private() else {
-            return Files::Elsewhere;
-        };
+        let Some(private) = self.what.server.private() else { return Files::Elsewhere };
         match private.placement.places.get(&Role::Data) {
             None => Files::Home,
             Some(Place::Emulated { at: None, .. }) => Files::Memory,

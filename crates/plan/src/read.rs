@@ -4,7 +4,6 @@
 use crate::CELLS_MAX;
 use crate::dimension::{DIMENSIONS, Dimension, Setting, VARIABLE};
 use crate::error::PlanProblem;
-use crate::keys::no_table;
 use crate::kinds::{ResponseLimits, SetVariable, with_known};
 use crate::lab_options::LabOptions;
 use crate::options::CellOptions;
@@ -43,7 +42,11 @@ impl PlanTables {
                 return Err(unknown(&why, name, &[tables(), vec!["exclude"]].concat()));
             };
             let Some(entries) = table.get_ref().as_table() else {
-                return Err(no_table(name.get_ref(), name.span()));
+                let why = format!(
+                    "`{0}` is no table; write [{0}] on a line of its own, and its keys below",
+                    name.get_ref()
+                );
+                return Err(PlanProblem::new(name.span(), why));
             };
             for (key, value) in entries {
                 let Some((key, schema)) = known.get_key_value(key.get_ref().as_ref()) else {
@@ -93,19 +96,15 @@ impl PlanKey<'_> {
             })?);
             return Ok(());
         }
-        let Some(variables) = value.get_ref().as_table() else {
-            return Err(self.refused(value));
-        };
+        let Some(variables) = value.get_ref().as_table() else { return Err(self.refused(value)) };
         let schema = &self.schema["additionalProperties"];
         let mut variables: Vec<_> = variables.iter().collect();
         variables.sort_by_key(|(name, _)| name.span().start);
         let mut seen = BTreeSet::new();
         for (written, value) in variables {
             let key = PlanKey { name: written.get_ref(), schema };
-            if key.name.contains('=') {
-                let why = format!("`{}` is no name of a variable; write NAME = VALUE", key.name);
-                return Err(PlanProblem::new(written.span(), why));
-            }
+            let why = format!("`{}` is no name of a variable; write NAME = VALUE", key.name);
+            PlanProblem::when(key.name.contains('='), written.span(), why)?;
             let dimension = key.dimension(value, &|key, value| {
                 let text = format!("{}={}", key.name, key.text(value)?);
                 let (name, value) = SetVariable::read(&text)
@@ -114,10 +113,8 @@ impl PlanKey<'_> {
             })?;
             let name = dimension.first().and_then(|first| first.get_ref().variable());
             let name = name.unwrap_or_default().to_owned();
-            if !seen.insert(name.clone()) {
-                let why = format!("the variable {name} is set twice; leave one of them out");
-                return Err(PlanProblem::new(written.span(), why));
-            }
+            let why = format!("the variable {name} is set twice; leave one of them out");
+            PlanProblem::when(!seen.insert(name), written.span(), why)?;
             dimensions.push(dimension);
         }
         Ok(())
@@ -129,41 +126,30 @@ impl PlanKey<'_> {
         value: &Spanned<DeValue<'_>>,
         read: &ReadSetting<'_>,
     ) -> Result<Dimension, PlanProblem> {
-        let name = self.name;
-        let items = match value.get_ref().as_array() {
-            None => std::slice::from_ref(value),
-            Some(items) if items.is_empty() => {
-                let why = format!(
-                    "`{name}` is an empty list, so that the matrix has no cell; name a value, or \
-                     leave the key out"
-                );
-                return Err(PlanProblem::new(value.span(), why));
-            }
-            Some(items) if items.len() > CELLS_MAX => {
-                let why = format!(
-                    "`{name}` has {} values, and a matrix has {CELLS_MAX} cells at most; name \
-                     fewer",
-                    items.len()
-                );
-                return Err(PlanProblem::new(value.span(), why));
-            }
-            Some(items) => items,
-        };
+        let array = value.get_ref().as_array();
+        let items = array.map_or(std::slice::from_ref(value), |items| &items[..]);
+        let (name, count) = (self.name, items.len());
+        let why = format!(
+            "`{name}` is an empty list, so that the matrix has no cell; name a value, or leave the \
+             key out"
+        );
+        PlanProblem::when(items.is_empty(), value.span(), why)?;
+        let why = format!(
+            "`{name}` has {count} values, and a matrix has {CELLS_MAX} cells at most; name fewer"
+        );
+        PlanProblem::when(count > CELLS_MAX, value.span(), why)?;
         let mut dimension = Dimension::new();
         let mut seen = BTreeSet::new();
         for item in items {
-            if item.get_ref().is_array() {
-                let why = format!("`{name}` is a list in a list; it takes {}", self.takes());
-                return Err(PlanProblem::new(item.span(), why));
-            }
+            let why = format!("`{name}` is a list in a list; it takes {}", self.takes());
+            PlanProblem::when(item.get_ref().is_array(), item.span(), why)?;
             let setting = read(self, item)?;
-            if !seen.insert(setting.value().to_owned()) {
-                let why = format!(
-                    "`{name}` has this value twice; leave one out (`repeats` measures a cell more \
-                     than once)"
-                );
-                return Err(PlanProblem::new(item.span(), why));
-            }
+            let is_new = seen.insert(setting.value().to_owned());
+            let why = format!(
+                "`{name}` has this value twice; leave one out (`repeats` measures a cell more than \
+                 once)"
+            );
+            PlanProblem::when(!is_new, item.span(), why)?;
             dimension.push(Spanned::new(item.span(), setting));
         }
         Ok(dimension)
@@ -194,10 +180,8 @@ impl PlanKey<'_> {
             DeValue::Table(entries) => (&["object"][..], self.entries(entries)?),
             DeValue::Array(_) | DeValue::Datetime(_) => (&[][..], String::new()),
         };
-        match types.iter().any(|of| takes_type(self.schema, of)) {
-            true => Ok(text),
-            false => Err(self.refused(value)),
-        }
+        let is_taken = types.iter().any(|of| takes_type(self.schema, of));
+        is_taken.then_some(text).ok_or_else(|| self.refused(value))
     }
 
     /// A table as a command line has it: `payment=5s,delivery=80s`.

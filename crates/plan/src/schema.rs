@@ -213,9 +213,7 @@ pub(crate) mod tests {
 
     /// Those of an object's keys.
     fn violations_inside(schema: &Value, value: &Value, at: &str) -> Vec<String> {
-        let Some(entries) = value.as_object() else {
-            return Vec::new();
-        };
+        let Some(entries) = value.as_object() else { return Vec::new() };
         let needed = schema["required"].as_array().into_iter().flatten();
         let lacking = needed.filter_map(Value::as_str).filter(|name| !entries.contains_key(*name));
         let mut wrong: Vec<String> = lacking.map(|name| format!("{at}: lacks {name}")).collect();

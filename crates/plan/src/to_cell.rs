@@ -51,29 +51,21 @@ fn of_private() -> impl Iterator<Item = &'static str> {
 
 /// The option of those given that the server cannot have, by what says which server it is.
 pub(crate) fn misplaced(is_given: impl Fn(&str) -> bool) -> Result<(), Problem> {
-    let mut of_private = of_private().filter(|option| is_given(option));
-    let external = ["dsn", "defaults_file"].into_iter().find(|option| is_given(option));
-    match (external, of_private.next()) {
-        (Some(external), Some(option)) => Problem::of(
-            option,
-            format!(
-                "it is for servers that mydyno starts, and `{external}` names one that is there \
-                 already; leave one of them out, or see `mydyno server start`"
-            ),
-        ),
-        (None, Some(option)) if !is_given("engine") && !is_given("server_binary") => Problem::of(
-            option,
-            "it is for servers that mydyno starts; name an `engine`, give it to `mydyno server \
-             start`, or leave it out",
-        ),
-        (None, Some(_)) if is_given("schemas") => Problem::of(
-            "schemas",
-            "it is for a server that is there already, and a private server has one schema; use \
-             `mydyno server start`, then `mydyno load --schemas`, and name it by `dsn`, or leave \
-             it out",
-        ),
-        _ => Ok(()),
+    let Some(option) = of_private().find(|option| is_given(option)) else { return Ok(()) };
+    if let Some(external) = ["dsn", "defaults_file"].into_iter().find(|option| is_given(option)) {
+        let why = format!(
+            "it is for servers that mydyno starts, and `{external}` names one that is there \
+             already; leave one of them out, or see `mydyno server start`"
+        );
+        return Problem::of(option, why);
     }
+    let why = "it is for servers that mydyno starts; name an `engine`, give it to `mydyno server \
+               start`, or leave it out";
+    Problem::when(!is_given("engine") && !is_given("server_binary"), option, why)?;
+    let why = "it is for a server that is there already, and a private server has one schema; use \
+               `mydyno server start`, then `mydyno load --schemas`, and name it by `dsn`, or leave \
+               it out";
+    Problem::when(is_given("schemas"), "schemas", why)
 }
 
 impl CellOptions {
@@ -239,40 +231,29 @@ impl CellOptions {
         let all = self.all_given();
         let is_given = |option: &str| all.contains(option);
         misplaced(is_given)?;
-        let mut alone = COMPANIONS.into_iter();
-        if let Some((option, other, why)) =
-            alone.find(|(option, other, _)| is_given(option) && !is_given(other))
-        {
-            return Problem::of(option, format!("{why}; add `{other}`, or leave it out"));
+        for (option, other, why) in COMPANIONS {
+            let why = format!("{why}; add `{other}`, or leave it out");
+            Problem::when(is_given(option) && !is_given(other), option, why)?;
         }
-        if is_given("instances") && is_given("topology") {
-            let why = "servers that belong together are counted by `nodes`; name that instead";
-            return Problem::of("instances", why);
-        }
-        if is_given("connections") && self.is_ramp {
-            let why = "a ramp finds the number of connections; leave one of them out";
-            return Problem::of("connections", why);
-        }
-        if is_given("dilate_max") && self.dilate().fixed().is_some() {
-            let why = "it bounds `dilate = \"auto\"`; name that, or leave it out";
-            return Problem::of("dilate_max", why);
-        }
+        let why = "servers that belong together are counted by `nodes`; name that instead";
+        Problem::when(is_given("instances") && is_given("topology"), "instances", why)?;
+        let why = "a ramp finds the number of connections; leave one of them out";
+        Problem::when(is_given("connections") && self.is_ramp, "connections", why)?;
+        let is_fixed = self.dilate().fixed().is_some();
+        let why = "it bounds `dilate = \"auto\"`; name that, or leave it out";
+        Problem::when(is_given("dilate_max") && is_fixed, "dilate_max", why)?;
         let workload = self.workload();
         let database = workload.database();
-        if is_given("warehouses") && self.is_private() && database != DatabaseKind::Tpcc {
-            let why = format!("workload {workload} has no warehouses; leave them out");
-            return Problem::of("warehouses", why);
-        }
+        let has_others = self.is_private() && database != DatabaseKind::Tpcc;
+        let why = format!("workload {workload} has no warehouses; leave them out");
+        Problem::when(is_given("warehouses") && has_others, "warehouses", why)?;
         let own = database.sizes();
-        let is_own = |size: &str| own.iter().any(|(option, _)| *option == size);
-        match WorkloadKind::all_sizes().find(|(size, _)| is_given(size) && !is_own(size)) {
-            Some((option, of)) => {
-                let why =
-                    format!("it is for databases of workload {of}; use that, or leave it out");
-                Problem::of(option, why)
-            }
-            None => Ok(()),
+        for (option, of) in WorkloadKind::all_sizes() {
+            let is_own = own.iter().any(|(size, _)| *size == option);
+            let why = format!("it is for databases of workload {of}; use that, or leave it out");
+            Problem::when(is_given(option) && !is_own, option, why)?;
         }
+        Ok(())
     }
 
     pub(crate) fn workload(&self) -> WorkloadKind {

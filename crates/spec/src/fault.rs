@@ -17,15 +17,9 @@ pub enum Fault {
 
 impl Fault {
     /// What they are called; those of devices may have `:` and a role behind them.
-    pub const NAMES: [&'static str; 7] = [
-        "power-cut",
-        "kill",
-        FaultKind::DiskFull.name(),
-        FaultKind::IoError.name(),
-        FaultKind::ShortWrite.name(),
-        FaultKind::DeviceLost.name(),
-        FaultKind::FailSlow.name(),
-    ];
+    pub fn names() -> Vec<&'static str> {
+        [&["power-cut", "kill"][..], &FaultKind::ALL.map(FaultKind::name)].concat()
+    }
 
     /// The fault of devices, where it is one.
     pub fn of_device(self) -> Option<DeviceFault> {
@@ -56,7 +50,7 @@ impl FromStr for Fault {
             _ => text.parse().map(Fault::Device).map_err(|()| {
                 format!(
                     "write {}; behind those of devices a role may follow, as in io-error:redo",
-                    Fault::NAMES.join(", ")
+                    Fault::names().join(", ")
                 )
             }),
         }

@@ -36,12 +36,11 @@ pub(crate) fn differing<T: Serialize>(
 }
 
 fn without_what_is_off(value: Value) -> Value {
-    let is_on = |value: &Value| {
-        let is_empty = |length: usize| length == 0;
-        !(value.is_null()
-            || value == &Value::Bool(false)
-            || value.as_array().map(Vec::len).is_some_and(is_empty)
-            || value.as_object().map(serde_json::Map::len).is_some_and(is_empty))
+    let is_on = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(entries) => !entries.is_empty(),
+        _ => true,
     };
     match value {
         Value::Object(entries) => {

@@ -32,17 +32,14 @@ impl Length {
     }
 
     /// Reads `auto`, `auto:10m` (10 minutes at most) or a time; `time` reads that, and `auto_most`
-    /// is the most of plain `auto`.
-    ///
-    /// # Errors
-    /// Those of `time`.
-    pub fn parse<E>(
+    /// is the most of plain `auto`. `None` where that reads nothing.
+    pub fn parse(
         text: &str,
         auto_most: Duration,
-        time: impl FnOnce(&str) -> Result<Duration, E>,
-    ) -> Result<Length, E> {
+        time: impl FnOnce(&str) -> Option<Duration>,
+    ) -> Option<Length> {
         match text.split_once(':') {
-            None if text == AUTO => Ok(Length::auto(auto_most)),
+            None if text == AUTO => Some(Length::auto(auto_most)),
             Some((AUTO, most)) => time(most).map(Length::auto),
             _ => time(text).map(Length::fixed),
         }
@@ -64,13 +61,7 @@ impl fmt::Display for Length {
 /// Reads how well a mean is to be known: half the width of its 95 % interval as a share of the
 /// mean, as `2%` or `0.02`. `None` for what is no number from 0.01 % to 50 %.
 pub fn parse_precision(text: &str) -> Option<f64> {
-    let number = |text: &str| text.trim().parse::<f64>().ok();
-    let share = match text.strip_suffix('%') {
-        Some(percent) => number(percent)? / 100.0,
-        None => number(text)?,
-    };
-    let range = PRECISION_LEAST..=PRECISION_MOST;
-    range.contains(&share).then_some(share)
+    base::parse_share(text).filter(|share| (PRECISION_LEAST..=PRECISION_MOST).contains(share))
 }
 
 #[cfg(test)]
@@ -81,7 +72,8 @@ mod tests {
     #[test]
     fn lengths_as_people_write_them() {
         let seconds = |n| Duration::from_secs(n);
-        let parse = |text| Length::parse(text, seconds(9), humantime::parse_duration).ok();
+        let time = |text: &str| humantime::parse_duration(text).ok();
+        let parse = |text| Length::parse(text, seconds(9), time);
         assert_eq!(parse("90s"), Some(Length::fixed(seconds(90))));
         assert_eq!(parse("auto"), Some(Length::auto(seconds(9))));
         assert_eq!(parse("auto:10m"), Some(Length::auto(seconds(600))));

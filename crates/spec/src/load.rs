@@ -138,11 +138,16 @@ impl Connections {
         }
     }
 
+    /// Are they as many as the server supports?
+    pub fn is_ramp(&self) -> bool {
+        matches!(self, Connections::Ramp(_))
+    }
+
     /// Windows that one repeat has at most.
     pub fn points_max(&self) -> u32 {
         match self {
             Connections::ByDefault | Connections::Fixed(_) => 1,
-            Connections::Ramp(limits) => u32::try_from(limits.points_max).unwrap_or(u32::MAX),
+            Connections::Ramp(limits) => limits.points_max,
         }
     }
 }
@@ -186,13 +191,10 @@ impl FromStr for Rate {
             value.filter(|value| *value > 0.0 && *value <= most)
         };
         if let Some(percent) = text.strip_suffix('%') {
-            return match positive(percent, SHARE_MAX * 100.0) {
-                Some(value) => Ok(Rate::OfCapacity(value / 100.0)),
-                None => Err(format!(
-                    "write a share of the capacity as 80%, above 0 and up to {}%",
-                    SHARE_MAX * 100.0
-                )),
-            };
+            let most = SHARE_MAX * 100.0;
+            let share = positive(percent, most).map(|value| Rate::OfCapacity(value / 100.0));
+            let why = || format!("write a share of the capacity as 80%, above 0 and up to {most}%");
+            return share.ok_or_else(why);
         }
         let number = text.strip_suffix("/s").unwrap_or(text);
         positive(number, limits::RATE_MAX_PER_S).map(Rate::PerSecond).ok_or_else(|| {

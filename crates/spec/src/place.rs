@@ -76,8 +76,11 @@ impl fmt::Display for Used {
 impl Placement {
     /// Is any role on an emulated device?
     pub fn is_emulated(&self) -> bool {
-        let mut places = self.places.values();
-        places.any(|place| matches!(place, Place::Emulated { .. }))
+        self.profiles().next().is_some()
+    }
+
+    fn profiles(&self) -> impl Iterator<Item = &Profile> {
+        self.places.values().filter_map(Place::profile)
     }
 
     /// With profiles that have `used` beside this database.
@@ -103,19 +106,23 @@ impl Placement {
 
     /// Is any role on emulated flash?
     pub fn has_flash(&self) -> bool {
-        let mut places = self.places.values();
-        places.any(|place| matches!(place, Place::Emulated { profile, .. } if !profile.is_disk()))
+        self.profiles().any(|profile| !profile.is_disk())
     }
 
     /// Is every file on an emulated device?
     pub fn is_all_emulated(&self) -> bool {
-        let mut places = self.places.values();
-        self.places.contains_key(&Role::Data)
-            && places.all(|place| matches!(place, Place::Emulated { .. }))
+        self.places.contains_key(&Role::Data) && self.profiles().count() == self.places.len()
     }
 }
 
 impl Place {
+    fn profile(&self) -> Option<&Profile> {
+        match self {
+            Place::Directory(_) => None,
+            Place::Emulated { profile, .. } => Some(profile),
+        }
+    }
+
     /// For results and for people: the profile's name, or the directory.
     pub fn device_name(&self) -> String {
         match self {
@@ -126,22 +133,15 @@ impl Place {
 
     /// As [`used_in_words`], of an emulated device.
     pub fn used(&self) -> Option<String> {
-        let Place::Emulated { profile, .. } = self else { return None };
-        used_in_words(profile)
+        used_in_words(self.profile()?)
     }
 
     /// Of an emulated device: what tells its figures from others, as sixteen hexadecimal digits.
     /// Titles, prices, promises and sources change nothing of how it behaves, and are not in it.
     pub fn fingerprint(&self) -> Option<String> {
-        match self {
-            Place::Directory(_) => None,
-            Place::Emulated { profile, .. } => {
-                let figures = serde_json::to_vec(&figures_of(profile)).expect(
-                    "a profile is made of texts, numbers and tables, which have a JSON form",
-                );
-                Some(format!("{:016x}", xxh3_64(&figures)))
-            }
-        }
+        let figures = serde_json::to_vec(&figures_of(self.profile()?))
+            .expect("a profile is made of texts, numbers and tables, which have a JSON form");
+        Some(format!("{:016x}", xxh3_64(&figures)))
     }
 }
 

@@ -16,4 +16,10 @@ impl Problem {
     pub fn of<T>(option: &'static str, why: impl Into<String>) -> Result<T, Problem> {
         Err(Problem { option, why: why.into() })
     }
+
+    /// # Errors
+    /// Where it is so.
+    pub fn when(is_so: bool, option: &'static str, why: impl Into<String>) -> Result<(), Problem> {
+        if is_so { Problem::of(option, why) } else { Ok(()) }
+    }
 }

@@ -23,7 +23,7 @@ pub struct RampLimits {
     pub step: u32,
     pub connections_max: u32,
     /// Points measured at most; at least 1.
-    pub points_max: usize,
+    pub points_max: u32,
     /// Of the server's machine, above 0 to 1.
     #[serde(rename = "stop_cpu_busy_share")]
     pub cpu_busy_share: Option<f64>,
@@ -44,20 +44,15 @@ pub struct RampLimits {
 
 impl Default for RampLimits {
     fn default() -> RampLimits {
-        let seconds = [
-            ("new_order", 5.0),
-            ("payment", 5.0),
-            ("order_status", 5.0),
-            ("delivery", 5.0),
-            ("stock_level", 20.0),
-        ];
+        let types = ["new_order", "payment", "order_status", "delivery", "stock_level"];
+        let most_s = |name: &str| if name == "stock_level" { 20.0 } else { 5.0 };
         RampLimits {
             start: 8,
             step: 8,
             connections_max: 1024,
             points_max: 24,
             cpu_busy_share: Some(0.8),
-            p90_us: seconds.map(|(name, s)| (name.to_owned(), s * 1e6)).into_iter().collect(),
+            p90_us: types.map(|name| (name.to_owned(), most_s(name) * 1e6)).into(),
             retries_share: None,
             kink_elasticity: Some(2.0),
             plateau_elasticity: Some(PLATEAU_ELASTICITY),
@@ -107,21 +102,16 @@ impl RampLimits {
     /// # Errors
     /// The first limit that makes no sense.
     pub fn check(&self) -> Result<(), Problem> {
-        let counts = [("start", self.start), ("step", self.step)];
-        let points = ("points", u32::try_from(self.points_max).unwrap_or(u32::MAX));
-        for (option, count) in counts.into_iter().chain([points]) {
-            if count == 0 {
-                return Problem::of(option, "it is 0 for this ramp, and at least 1");
-            }
-        }
         let (start, most) = (self.start, self.connections_max);
-        if start > most {
-            let why = format!(
-                "a ramp starts at {start} connections, above its maximum of {most}; lower one or \
-                 raise the other"
-            );
-            return Problem::of("start", why);
+        for (option, count) in [("start", start), ("step", self.step), ("points", self.points_max)]
+        {
+            Problem::when(count == 0, option, "it is 0 for this ramp, and at least 1")?;
         }
+        let why = format!(
+            "a ramp starts at {start} connections, above its maximum of {most}; lower one or raise \
+             the other"
+        );
+        Problem::when(start > most, "start", why)?;
         let p90_us = self.p90_us.values().copied().find(|us| us.is_nan() || *us <= 0.0);
         let of_types: (_, _, _, Fits) = ("stop_p90", p90_us, "longer than 0", |_| false);
         for (option, value, expected, fits) in self.conditions().into_iter().chain([of_types]) {

@@ -4,9 +4,7 @@
 
 use crate::elimination::{Elimination, Measure, ProposalBlock};
 use crate::gain::WholeGain;
-use crate::judge::JudgeLimits;
 use crate::settings::Settings;
-use advise::Finding;
 use analyse::{Base, DriftRound, RatioInterval, mean, ratio_in_drift};
 
 /// Rounds of the start and all that was proposed, one after each of the first blocks.
@@ -18,7 +16,6 @@ const START: usize = 0;
 
 /// A proof on its way.
 pub(crate) struct Course<'a> {
-    limits: JudgeLimits,
     pub elimination: Elimination<'a>,
     /// What fresh windows were of; the first is the start.
     arms: Vec<Settings>,
@@ -34,14 +31,9 @@ pub(crate) struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    pub(crate) fn new(
-        limits: JudgeLimits,
-        findings: &'a [Finding],
-        left_out: Vec<Option<String>>,
-    ) -> Course<'a> {
+    pub(crate) fn new(elimination: Elimination<'a>) -> Course<'a> {
         Course {
-            limits,
-            elimination: Elimination::new(limits, findings, left_out),
+            elimination,
             arms: vec![Settings::new()],
             rounds: Vec::new(),
             windows: 0,
@@ -85,7 +77,7 @@ impl<'a> Course<'a> {
         let all = self.elimination.proposed();
         let found = all.and_then(|all| self.ratio(all, &self.elimination.kept()));
         found.is_some_and(|found| {
-            let matters = |ratio| ratio > 1.0 + self.limits.gain_min_share;
+            let matters = |ratio| ratio > 1.0 + self.elimination.limits.gain_min_share;
             found.low.is_some_and(|low| low > 1.0) && found.value.is_some_and(matters)
         })
     }

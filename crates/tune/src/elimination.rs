@@ -6,7 +6,7 @@
 
 use crate::judge::{JudgeLimits, JudgedProposal, Looks, ProposalVerdict, decided};
 use crate::proof::ProvenFinding;
-use crate::settings::{Settings, changes, with};
+use crate::settings::{Settings, changes};
 use advise::Finding;
 use analyse::PairedRatios;
 
@@ -32,7 +32,7 @@ impl<E, F: FnMut(ProposalBlock) -> Result<Vec<Window>, E>> Measure<E> for F {}
 
 /// Proposals of which some are decided.
 pub(crate) struct Elimination<'a> {
-    limits: JudgeLimits,
+    pub limits: JudgeLimits,
     proposals: Vec<ComparedFinding<'a>>,
     /// Places of those that help, in the order in which that was found.
     kept: Vec<usize>,
@@ -121,7 +121,7 @@ impl<'a> Elimination<'a> {
             let more = changes(proposal.finding, &set);
             lines.retain(|line| !more.contains_key(line.split(" = ").next().unwrap_or_default()));
             lines.extend(proposal.finding.option_lines.iter().cloned());
-            set = with(&set, &more);
+            set.extend(more);
         }
         lines
     }
@@ -169,7 +169,8 @@ impl<'a> Elimination<'a> {
     fn set(&self, open: &[usize], left_out: Option<usize>) -> Settings {
         let open = open.iter().filter(|place| Some(**place) != left_out);
         let findings = self.kept.iter().chain(open).map(|place| self.proposals[*place].finding);
-        findings.fold(Settings::new(), |set, finding| with(&set, &changes(finding, &set)))
+        let changes = findings.flat_map(|finding| &finding.changes);
+        changes.map(|change| (change.variable, change.proposed.clone())).collect()
     }
 
     /// A window of each, with one of the first beside it. What has no result is measured once more:
@@ -215,7 +216,7 @@ impl<'a> Elimination<'a> {
         let mut idle = Vec::new();
         for (place, window) in asked.iter().zip(without) {
             match window {
-                [Ok(without), Ok(all)] => self.proposals[*place].looks.push([without, all]),
+                [Ok(without), Ok(all)] => self.proposals[*place].looks.ratios.push([without, all]),
                 [Err(reason), _] => {
                     self.keep_what_is_needed(*place, open, reason);
                     continue;
@@ -241,7 +242,7 @@ impl<'a> Elimination<'a> {
         mut idle: Vec<usize>,
         measure: &mut impl Measure<E>,
     ) -> Result<(), E> {
-        let ratio = |place: &usize| self.proposals[*place].looks.ratio();
+        let ratio = |place: &usize| self.proposals[*place].looks.ratios.ratio();
         idle.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
         if idle.len() > 1 && !self.is_idle_together(open, &idle, measure)? {
             for place in idle.drain(1..) {

@@ -46,19 +46,11 @@ named! {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Looks {
     /// Throughput with it by that without it, beside the settings of now.
-    ratios: PairedRatios,
+    pub ratios: PairedRatios,
     earlier_pairs: usize,
 }
 
 impl Looks {
-    pub(crate) fn push(&mut self, pair: [f64; 2]) {
-        self.ratios.push(pair);
-    }
-
-    pub(crate) fn ratio(&self) -> f64 {
-        self.ratios.ratio()
-    }
-
     /// All pairs.
     pub(crate) fn pairs(&self) -> usize {
         self.earlier_pairs + self.ratios.pairs()
@@ -88,7 +80,7 @@ impl Looks {
 /// What is to be said of a proposal now, if anything. No gain is final only where nothing beside
 /// it changes any more.
 pub(crate) fn decided(limits: &JudgeLimits, looks: &Looks) -> Option<ProposalVerdict> {
-    let matters = looks.ratio() > 1.0 + limits.gain_min_share;
+    let matters = looks.ratios.ratio() > 1.0 + limits.gain_min_share;
     match looks.interval(limits) {
         Some([low, _]) if low > 1.0 => {
             return Some(if matters { ProposalVerdict::Kept } else { ProposalVerdict::NoGain });
@@ -110,7 +102,7 @@ document! {
         reason: Option<String>
     );
     let pairs = looks.ratios.pairs();
-    let ratio = (pairs > 0).then(|| looks.ratio());
+    let ratio = (pairs > 0).then(|| looks.ratios.ratio());
     {
         pub verdict: ProposalVerdict = verdict,
         /// Pairs behind the ratio.

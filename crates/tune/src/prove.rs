@@ -1,7 +1,7 @@
 //! The windows of a proof: which cells of which lab they are, and what they gave.
 
 use crate::course::Course;
-use crate::elimination::{ProposalBlock, Window};
+use crate::elimination::{Elimination, ProposalBlock, Window};
 use crate::judge::JudgeLimits;
 use crate::proof::AdviceProof;
 use crate::settings::Settings;
@@ -126,7 +126,7 @@ impl<'a> Prover<'a> {
 
     fn prove_findings(&mut self, findings: &[Finding], proof: &mut AdviceProof) -> LabResult<()> {
         let left_out = findings.iter().map(|finding| self.left_out(finding)).collect();
-        let mut course = Course::new(self.limits, findings, left_out);
+        let mut course = Course::new(Elimination::new(self.limits, findings, left_out));
         let ended = course.run(|block| self.block(&block));
         proof.option_lines = course.elimination.option_lines();
         proof.measured_anew = course.is_repeated;

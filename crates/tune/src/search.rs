@@ -97,8 +97,6 @@ pub struct Search<'a> {
     /// How long windows took.
     eta: Eta,
     observed: Vec<SearchWindow>,
-    /// What rules say of the server, under the load of the start.
-    findings: Vec<Finding>,
     /// What is better than the start, and by how much in fresh windows.
     best: Option<TrialCell>,
     gain: Option<WholeGain>,
@@ -136,16 +134,21 @@ impl<'a> Search<'a> {
         let seed = plan.schedule().seed;
         let lab = LabRun::new(results, planned, options);
         lab.begin_search(plan, job)?;
-        let (observed, findings, eta) = (Vec::new(), Vec::new(), Eta::default());
-        let (best, gain) = (None, None);
-        Ok(Search { results, lab, job, asked, seed, eta, observed, findings, best, gain })
+        let (observed, eta) = (Vec::new(), Eta::default());
+        Ok(Search { results, lab, job, asked, seed, eta, observed, best: None, gain: None })
     }
 
-    /// Searches, and measures the best against the start.
+    /// Searches, measures the best against the start, and stores that the lab is over.
     ///
     /// # Errors
     /// The start has no result, the budget is too small, or nothing can be stored.
-    pub fn run(&mut self) -> LabResult<Found> {
+    pub fn run(mut self) -> LabResult<Found> {
+        let found = self.found();
+        self.lab.finish(found.as_ref().is_ok_and(|found| !found.interrupted))?;
+        found
+    }
+
+    fn found(&mut self) -> LabResult<Found> {
         let ended = self.search();
         let interrupted = ended.as_ref().is_err_and(|error| error.exit() == Exit::Interrupted);
         if !interrupted {
@@ -156,9 +159,8 @@ impl<'a> Search<'a> {
             let planned = self.lab.cells().nth(cell.0)?;
             Some(FoundCell::of(planned, self.p95_us(cell)))
         };
-        let Some(start) = cell(START) else {
-            return Err(LabError::Unfit("the plan has no cell".to_owned()));
-        };
+        let start =
+            cell(START).ok_or_else(|| LabError::Unfit("the plan has no cell".to_owned()))?;
         Ok(Found {
             lab_id: lab.0,
             objective: self.asked.objective,
@@ -174,18 +176,10 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Stores that the lab is over.
-    ///
-    /// # Errors
-    /// The results file cannot be written.
-    pub fn finish(self, is_whole: bool) -> LabResult<()> {
-        self.lab.finish(is_whole)
-    }
-
     fn search(&mut self) -> LabResult<()> {
         let begun = Instant::now();
-        let window = self.look()?;
-        let mut left = self.candidates(window)?;
+        let (window, findings) = self.look()?;
+        let mut left = self.candidates(window, &findings)?;
         let settings = left.len();
         for (round, number) in rounds(settings).into_iter().zip(1..) {
             let rounds = rounds(settings).len();
@@ -237,17 +231,16 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Measures the start once. How long that took tells what the budget allows.
-    fn look(&mut self) -> LabResult<Duration> {
+    /// Measures the start once. How long that took tells what the budget allows; and what rules
+    /// say of the server, under that load.
+    fn look(&mut self) -> LabResult<(Duration, Vec<Finding>)> {
         let runs = self.block(&[START], "the start")?;
-        let Some(run) = runs.first().copied() else {
-            return Err(LabError::Interrupted);
-        };
+        let Some(run) = runs.first().copied() else { return Err(LabError::Interrupted) };
         // From the results file: a call that goes on comes to the same.
-        self.findings = advise(&snapshot_of_run(self.results, run)?);
+        let findings = advise(&snapshot_of_run(self.results, run)?);
         let repeat = self.results.repeat(run)?;
         let ended = repeat.finished_utc_ns.unwrap_or(repeat.started_utc_ns);
-        Ok(Duration::from_nanos((ended - repeat.started_utc_ns).max(1) as u64))
+        Ok((Duration::from_nanos((ended - repeat.started_utc_ns).max(1) as u64), findings))
     }
 
     /// What the pairs at the end will take, as windows have taken so far.
@@ -262,7 +255,7 @@ impl<'a> Search<'a> {
     }
 
     /// The cells of the first round: what the rules would choose, and others at random.
-    fn candidates(&self, window: Duration) -> LabResult<Vec<TrialCell>> {
+    fn candidates(&self, window: Duration, findings: &[Finding]) -> LabResult<Vec<TrialCell>> {
         let cells: Vec<&PlannedCell> = self.lab.cells().collect();
         let allowed = (self.asked.budget.as_secs_f64() / window.as_secs_f64()) as usize;
         // The start, and the pairs at the end.
@@ -278,36 +271,12 @@ impl<'a> Search<'a> {
         };
         let mut others: Vec<TrialCell> = (1..cells.len()).map(TrialCell).collect();
         Random::new(self.seed, &[0]).shuffle(&mut others);
-        if let Some(chosen) = self.choice_of_rules(&cells) {
+        if let Some(chosen) = choice_of_rules(findings, &cells) {
             others.retain(|cell| *cell != chosen);
             others.insert(0, chosen);
         }
         others.truncate(settings);
         Ok(others)
-    }
-
-    /// The cell that is nearest to what the rules propose; `None` where that is the start.
-    fn choice_of_rules(&self, cells: &[&PlannedCell]) -> Option<TrialCell> {
-        let mut proposed: BTreeMap<&str, &str> = BTreeMap::new();
-        for change in self.findings.iter().flat_map(|finding| &finding.changes) {
-            proposed.entry(change.variable).or_insert(&change.proposed);
-        }
-        let start = cells.first()?;
-        let distance = |cell: &PlannedCell| -> f64 {
-            let settings = cell.settings.iter().zip(&start.settings);
-            settings
-                .map(|(of, of_start)| {
-                    let variable = of.name().strip_prefix("set.");
-                    match variable.and_then(|name| proposed.get(name)) {
-                        Some(wanted) => difference(of.value(), wanted),
-                        None => difference(of.value(), of_start.value()),
-                    }
-                })
-                .sum()
-        };
-        let nearest =
-            (0..cells.len()).min_by(|a, b| distance(cells[*a]).total_cmp(&distance(cells[*b])))?;
-        (nearest > 0).then_some(TrialCell(nearest))
     }
 
     /// The start and these, in a random order.
@@ -417,6 +386,29 @@ impl<'a> Search<'a> {
         let of_cell = self.observed.iter().filter(|of| of.cell == cell);
         mean(&of_cell.filter_map(|of| of.p95_us).collect::<Vec<_>>())
     }
+}
+
+/// The cell that is nearest to what the rules propose; `None` where that is the start.
+fn choice_of_rules(findings: &[Finding], cells: &[&PlannedCell]) -> Option<TrialCell> {
+    let mut proposed: BTreeMap<&str, &str> = BTreeMap::new();
+    for change in findings.iter().flat_map(|finding| &finding.changes) {
+        proposed.entry(change.variable).or_insert(&change.proposed);
+    }
+    let start = cells.first()?;
+    let distance = |cell: &PlannedCell| -> f64 {
+        let settings = cell.settings.iter().zip(&start.settings);
+        settings
+            .map(|(of, of_start)| {
+                let variable = of.name().strip_prefix("set.");
+                match variable.and_then(|name| proposed.get(name)) {
+                    Some(wanted) => difference(of.value(), wanted),
+                    None => difference(of.value(), of_start.value()),
+                }
+            })
+            .sum()
+    };
+    let nearest = cells.iter().map(|cell| distance(cell)).position_min_by(f64::total_cmp)?;
+    (nearest > 0).then_some(TrialCell(nearest))
 }
 
 fn last_window(observed: &[SearchWindow], cell: TrialCell) -> Option<&SearchWindow> {

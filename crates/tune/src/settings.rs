@@ -12,10 +12,3 @@ pub(crate) fn changes(finding: &Finding, set: &Settings) -> Settings {
     let new = changes.filter(|change| set.get(change.variable) != Some(&change.proposed));
     new.map(|change| (change.variable, change.proposed.clone())).collect()
 }
-
-/// Both; the second wins.
-pub(crate) fn with(set: &Settings, more: &Settings) -> Settings {
-    let mut all = set.clone();
-    all.extend(more.iter().map(|(name, value)| (*name, value.clone())));
-    all
-}

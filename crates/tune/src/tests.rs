@@ -138,7 +138,7 @@ impl Machine {
     fn prove_whole(&mut self, findings: &[Finding], server: SimulatedServer<'_>) -> SimulatedProof {
         self.begin();
         let left_out = vec![None; findings.len()];
-        let mut course = Course::new(JudgeLimits::default(), findings, left_out);
+        let mut course = Course::new(Elimination::new(JudgeLimits::default(), findings, left_out));
         let Ok(()) = course.run(|block| self.measure(server, &block));
         assert_eq!(course.failed, None);
         SimulatedProof {
@@ -374,7 +374,8 @@ fn all_that_was_proposed_has_a_gain_too() {
 #[test]
 fn what_was_dropped_is_measured_anew_where_all_together_gave_more() {
     let rules = findings(&["a", "b"]);
-    let mut course = Course::new(JudgeLimits::default(), &rules, vec![None; 2]);
+    let elimination = Elimination::new(JudgeLimits::default(), &rules, vec![None; 2]);
+    let mut course = Course::new(elimination);
     let mut rounds = 0;
     let Ok(()) = course.run(|block| {
         let is_round = block.title != "proposals";

@@ -239,7 +239,7 @@ impl Ramp {
 
     /// How many points it may still measure.
     pub fn points_left_max(&self) -> usize {
-        self.limits.points_max.saturating_sub(self.curve.len())
+        (self.limits.points_max as usize).saturating_sub(self.curve.len())
     }
 
     /// What to do now; the same until the next point.

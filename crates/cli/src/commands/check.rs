@@ -1,18 +1,50 @@
 //! `mydyno check`.
 
 use super::show;
-use crate::arguments::database::CheckArguments;
-use crate::arguments::measuring::read_place;
+use crate::arguments::{acid_levels, read_place, warehouses};
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
-use crate::text::acid::acid_text;
 use base::{Exit, document};
+use clap::Args;
 use lab::{
     AcidFinding, AcidLevels, AcidVerdict, CheckSet, Checked, Job, Phenomenon, Subject, start_server,
 };
-use plan::{CellOptions, Given};
+use plan::{CellOptions, Given, TargetOptions};
 use spec::{Topology, WorkloadKind, defaults};
 use store::StoredCheck;
+
+#[derive(Args)]
+pub struct CheckArguments {
+    /// Workload of the database, as `--workload` of `mydyno run`; FILE.toml has checks of its own
+    #[arg(long, default_value_t = defaults::WORKLOAD)]
+    #[arg(conflicts_with_all = ["engine", "server_binary"])]
+    pub workload: WorkloadKind,
+    /// Check also that the rows are those that TPC-C loads (clause 4.3.3.1), whatever tool has
+    /// loaded them; after a run, what a run leaves as it is
+    #[arg(long)]
+    pub population: bool,
+    /// Test atomicity, isolation and durability first (clause 3 of TPC-C). The transactions of the
+    /// tests stay in the database, which nobody else may use meanwhile; a private server is killed
+    /// under load and started again
+    #[arg(long, conflicts_with_all = ["population", "schemas", "topology"])]
+    pub acid: bool,
+    /// Isolation level of the tests of --acid, or all of them, of which repeatable-read and
+    /// serializable have to pass [default: repeatable-read]
+    #[arg(long, value_name = "LEVEL", requires = "acid", value_parser = acid_levels())]
+    pub isolation: Option<AcidLevels>,
+    /// Number of warehouses of the private server's image
+    #[arg(
+        short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses(),
+        conflicts_with_all = ["dsn", "defaults_file"]
+    )]
+    pub warehouses: u32,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    // Last, as its section of the help is.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
 
 document! {
     /// The JSON document of the command.
@@ -73,12 +105,10 @@ impl Acid {
 /// Runs the command.
 pub fn run(arguments: &CheckArguments) -> Outcome {
     let set = if arguments.population { CheckSet::Population } else { CheckSet::Consistency };
-    if (arguments.population || arguments.acid) && !arguments.workload.is_tpcc() {
-        return Err(Failure::new(
-            Exit::Usage,
-            "--population and --acid are of TPC-C databases; leave them out, or --workload",
-        ));
-    }
+    Failure::usage_if(
+        (arguments.population || arguments.acid) && !arguments.workload.is_tpcc(),
+        "--population and --acid are of TPC-C databases; leave them out, or --workload",
+    )?;
     let stop = stop_flag();
     let mut console = Console::new()?;
     let mut options = CellOptions { target: arguments.target.clone(), ..CellOptions::default() };
@@ -133,13 +163,52 @@ fn text(check: &StoredCheck, unexpected: bool) -> String {
         (false, true) => "FAILED",
         (false, false) => "known",
     };
-    let of_failed = match unexpected {
-        true => format!(
-            "           {} offending rows, such as {}\n",
-            check.offending_rows,
-            check.examples_json()
-        ),
-        false => String::new(),
-    };
-    format!("{:<4}{verdict:<7}{} ({})\n{of_failed}", check.name, check.title, check.clause)
+    let mut text = format!("{:<4}{verdict:<7}{} ({})\n", check.name, check.title, check.clause);
+    if unexpected {
+        let (rows, examples) = (check.offending_rows, check.examples_json());
+        text += &format!("           {rows} offending rows, such as {examples}\n");
+    }
+    text
+}
+
+/// Each level with its tests, their evidence, and how many passed.
+fn acid_text(asked: AcidLevels, findings: &[AcidFinding]) -> String {
+    let mut text = String::new();
+    for found in findings {
+        let verdict = match found.verdict {
+            AcidVerdict::Passed => "ok",
+            AcidVerdict::Failed if asked.requires(found.isolation) => "FAILED",
+            AcidVerdict::Failed => "fails",
+            AcidVerdict::NotTested => "not tested",
+        };
+        let phenomenon = found.phenomenon.map(|what| format!(": {}", what.name()));
+        text += &format!(
+            "{:<4}{verdict:<6} {} ({}), {}{}\n",
+            found.test.name,
+            found.test.title,
+            found.test.clause,
+            found.isolation.name(),
+            phenomenon.unwrap_or_default()
+        );
+        for line in &found.evidence {
+            text += &format!("           {line}\n");
+        }
+    }
+    for level in asked.levels() {
+        let of_level = findings.iter().filter(|found| found.isolation == level);
+        let tested: Vec<_> =
+            of_level.filter(|found| found.verdict != AcidVerdict::NotTested).collect();
+        let failed = tested.iter().filter(|found| found.verdict == AcidVerdict::Failed);
+        let named: Vec<String> = failed
+            .map(|found| {
+                let what = found.phenomenon.map_or("no verdict", Phenomenon::name);
+                format!("{} {what}", found.test.name)
+            })
+            .collect();
+        let lost = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+        let passed = tested.len() - named.len();
+        text +=
+            &format!("{passed} of {} ACID tests passed at {}{lost}\n", tested.len(), level.name());
+    }
+    text
 }

@@ -1,14 +1,90 @@
 //! `mydyno compare`.
 
 use super::{lab_or_last, show_of};
-use crate::arguments::compare::{CompareArguments, RunName, RunNames};
+use crate::arguments::{ResultsArguments, one_of};
 use crate::failure::{Failure, Outcome};
 use crate::text::format::{ms_with_interval, throughput_with_interval};
 use analyse::{
     ComparisonAsked, Difference, PairedBy, Ratio, RunComparison, RunsAsked, Table, compare_runs,
 };
 use base::Exit;
+use clap::Args;
+use std::str::FromStr;
 use store::{Aspect, RepeatId, Results};
+
+#[derive(Args)]
+pub struct CompareArguments {
+    /// Baseline: the number of a lab (3), of a cell in it (3.2) or of a repeat of that (3.2.1);
+    /// several runs of one configuration with commas (3,5,7)
+    #[arg(value_name = "A")]
+    pub base: RunNames,
+    /// Measurement to compare with the baseline, named in the same way; the exit code is 7 where it
+    /// is slower by more than --at-least
+    #[arg(value_name = "B")]
+    pub other: RunNames,
+    /// Smallest slowdown that matters: the confidence interval of the ratio must exclude any
+    /// smaller one
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = slowdown)]
+    pub at_least: f64,
+    /// Aspects that the two may differ in, with commas; any other difference is refused
+    #[arg(
+        long, value_name = "ASPECTS", value_delimiter = ',',
+        value_parser = one_of(Aspect::NAMED, Aspect::name)
+    )]
+    pub across: Vec<Aspect>,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn slowdown(text: &str) -> Result<f64, String> {
+    let share = base::parse_share(text).filter(|share| *share < 1.0);
+    share.ok_or_else(|| "write 2% or 0.02, above 0 and below 100%".to_owned())
+}
+
+/// Runs as they are named on the command line: `3`, `3.2`, `3.2.1`, several with commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunNames {
+    pub text: String,
+    pub names: Vec<RunName>,
+}
+
+/// Numbers of a lab, of a cell in it and of a repeat of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunName {
+    pub lab: i64,
+    pub cell: Option<u32>,
+    pub repeat: Option<u32>,
+}
+
+impl FromStr for RunNames {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<RunNames, String> {
+        let names: Option<Vec<RunName>> = text.split(',').map(RunName::parse).collect();
+        let names = names.ok_or(
+            "use the number of a lab (3), of a cell in it (3.2) or of a repeat of that (3.2.1), or \
+             several with commas (3,5,7)",
+        )?;
+        Ok(RunNames { text: text.to_owned(), names })
+    }
+}
+
+impl RunName {
+    fn parse(text: &str) -> Option<RunName> {
+        let numbers: Vec<u32> =
+            text.split('.').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        let (lab, cell, repeat) = match numbers[..] {
+            [lab] => (lab, None, None),
+            [lab, cell] => (lab, Some(cell), None),
+            [lab, cell, repeat] => (lab, Some(cell), Some(repeat)),
+            _ => return None,
+        };
+        Some(RunName { lab: i64::from(lab), cell, repeat })
+    }
+}
 
 /// Lines and values that are listed; --json has all.
 const DIFFERENCES_MAX: usize = 20;
@@ -25,15 +101,13 @@ pub fn run(arguments: &CompareArguments) -> Outcome {
     let mut repeats = asked.base.repeats.iter();
     if let Some(both) = repeats.find(|repeat| asked.other.repeats.contains(repeat)) {
         let message = format!("repeat {both} is on both sides; name each run once");
-        return Err(Failure::new(Exit::Usage, message));
+        return Err(Failure::usage(message));
     }
     let comparison = compare_runs(&results, &asked)?;
-    for side in [&comparison.base, &comparison.other] {
-        if side.repeat_ids.is_empty() {
-            let message =
-                format!("{} has no run with a result; nothing can be compared", side.name);
-            return Err(Failure::new(Exit::Failed, message));
-        }
+    let mut sides = [&comparison.base, &comparison.other].into_iter();
+    if let Some(side) = sides.find(|side| side.repeat_ids.is_empty()) {
+        let message = format!("{} has no run with a result; nothing can be compared", side.name);
+        return Err(Failure::new(Exit::Failed, message));
     }
     require_like(&comparison, &arguments.across)?;
     show_of(comparison.base.metric, arguments.json, &comparison, || text(&comparison))?;
@@ -46,26 +120,22 @@ fn require_like(comparison: &RunComparison, across: &[Aspect]) -> Result<(), Fai
         difference.aspect != Aspect::Seed && !across.contains(&difference.aspect)
     });
     let unlike: Vec<&Difference> = unlike.collect();
-    if unlike.is_empty() {
-        return Ok(());
-    }
     let mut aspects: Vec<&str> = across.iter().map(|aspect| aspect.name()).collect();
     aspects.extend(unlike.iter().map(|difference| difference.aspect.name()));
     aspects.dedup();
     let (base, other) = (&comparison.base.name, &comparison.other.name);
-    Err(Failure::new(
-        Exit::Usage,
+    Failure::usage_if(
+        !unlike.is_empty(),
         format!(
             "{base} and {other} are unlike:\n{}say --across {} where that is what you compare",
-            listed(unlike.into_iter()),
+            listed(&unlike),
             aspects.join(",")
         ),
-    ))
+    )
 }
 
 /// A line for each, as many as a screen holds.
-fn listed<'a>(differences: impl Iterator<Item = &'a Difference>) -> String {
-    let all: Vec<&Difference> = differences.collect();
+fn listed(all: &[&Difference]) -> String {
     let mut out = String::new();
     for Difference { aspect, name, base, other } in all.iter().take(DIFFERENCES_MAX) {
         let aspect = aspect.name();
@@ -86,50 +156,42 @@ fn values(all: &[String]) -> String {
 }
 
 fn asked(results: &Results, names: &RunNames) -> Result<RunsAsked, Failure> {
-    let mut repeats = Vec::new();
-    for name in &names.names {
-        repeats.extend(repeats_of(results, *name)?);
-    }
-    Ok(RunsAsked { name: names.text.clone(), repeats })
+    let repeats = names.names.iter().map(|name| repeats_of(results, *name));
+    let repeats: Vec<_> = repeats.collect::<Result<_, _>>()?;
+    Ok(RunsAsked { name: names.text.clone(), repeats: repeats.concat() })
 }
 
 /// The repeats of one name; a lab by itself must have one cell.
 fn repeats_of(results: &Results, name: RunName) -> Result<Vec<RepeatId>, Failure> {
     let lab = lab_or_last(results, Some(name.lab))?;
     let cells = results.cells(lab)?;
-    let refuse = |message: String| Err(Failure::new(Exit::Usage, message));
+    let count = cells.len();
     let cell = match (name.cell, &cells[..]) {
-        (None, [only]) => only,
-        (None, _) => {
-            let count = cells.len();
-            return refuse(format!("lab {lab} has {count} cells; name one, such as {lab}.1"));
+        (None, [only]) => Ok(only),
+        (None, _) => Err(format!("lab {lab} has {count} cells; name one, such as {lab}.1")),
+        (Some(ordinal), _) => {
+            let cell = cells.iter().find(|cell| cell.what.ordinal == ordinal);
+            cell.ok_or_else(|| format!("lab {lab} has no cell {ordinal}; it has {count}, from 1"))
         }
-        (Some(ordinal), _) => match cells.iter().find(|cell| cell.what.ordinal == ordinal) {
-            Some(cell) => cell,
-            None => {
-                let count = cells.len();
-                return refuse(format!("lab {lab} has no cell {ordinal}; it has {count}, from 1"));
-            }
-        },
     };
-    let repeats = results.repeats(cell.id)?;
-    let wanted =
-        repeats.iter().filter(|repeat| name.repeat.is_none_or(|ordinal| ordinal == repeat.ordinal));
-    let ids: Vec<RepeatId> = wanted.map(|repeat| repeat.id).collect();
-    match (ids.is_empty(), name.repeat) {
-        (true, Some(ordinal)) => {
-            let (cell, count) = (cell.what.ordinal, repeats.len());
-            refuse(format!("cell {lab}.{cell} has no repeat {ordinal}; it has {count}, from 1"))
-        }
-        _ => Ok(ids),
+    let cell = cell.map_err(Failure::usage)?;
+    let mut repeats = results.repeats(cell.id)?;
+    let (cell, count) = (cell.what.ordinal, repeats.len());
+    if let Some(ordinal) = name.repeat {
+        repeats.retain(|repeat| repeat.ordinal == ordinal);
+        Failure::usage_if(
+            repeats.is_empty(),
+            format!("cell {lab}.{cell} has no repeat {ordinal}; it has {count}, from 1"),
+        )?;
     }
+    Ok(repeats.iter().map(|repeat| repeat.id).collect())
 }
 
 fn text(comparison: &RunComparison) -> String {
     let mut out = String::new();
     let (base, other) = (&comparison.base, &comparison.other);
     if !comparison.differences.is_empty() {
-        let listed = listed(comparison.differences.iter());
+        let listed = listed(&comparison.differences.iter().collect::<Vec<_>>());
         out += &format!("{} | {} differ in\n{listed}\n", base.name, other.name);
     }
     let metric = base.metric;
@@ -153,8 +215,7 @@ fn text(comparison: &RunComparison) -> String {
     for note in &comparison.notes {
         out += &format!("note: {note}\n");
     }
-    out += &format!("{}\n", verdict(comparison));
-    out
+    out + &verdict(comparison) + "\n"
 }
 
 /// What follows for the exit code.

@@ -1,15 +1,30 @@
 //! `mydyno server images`.
 
 use super::show;
-use crate::arguments::server::ImagesArguments;
+use crate::arguments::size;
 use crate::failure::Outcome;
 use ::server::{
     Home, IMAGES_VARIABLE, ImageKey, KeptImage, images_max_bytes, kept_images, remove_image,
     shrink_images,
 };
 use base::{document, now_utc_ns};
+use clap::Args;
 use serde::Serialize;
 use std::time::Duration;
+
+#[derive(Args)]
+pub struct ImagesArguments {
+    /// Name of an image to remove; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub remove: Vec<String>,
+    /// Size that the images may take (20G): remove the least recently used ones until the others
+    /// fit
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub keep: Option<u64>,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
 
 #[derive(Serialize)]
 struct ImagesDocument {

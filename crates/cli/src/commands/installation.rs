@@ -1,11 +1,24 @@
 //! `mydyno completions` and `mydyno man`: what an installation has beside the program.
 
-use crate::arguments::Arguments;
-use crate::arguments::output::{CompletionsArguments, ManArguments};
+use crate::Arguments;
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use base::Exit;
-use clap::CommandFactory;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct CompletionsArguments {
+    /// Shell that completes the command line
+    pub shell: Shell,
+}
+
+#[derive(Args)]
+pub struct ManArguments {
+    /// Directory for the pages, one for each command; made where it is missing
+    pub directory: PathBuf,
+}
 
 /// Prints the completions of a shell.
 pub fn completions(arguments: &CompletionsArguments) -> Outcome {

@@ -1,13 +1,23 @@
 //! `mydyno lab`.
 
-use super::{lab_run, show};
-use crate::arguments::lab::{LabArguments, LabCommand};
+use super::report::write_report;
+use super::{lab_options, lab_or_last, measure, show, show_of};
+use crate::arguments::{ResultsArguments, listen_address};
+use crate::console::{stop_flag, tell};
 use crate::failure::{Failure, Outcome};
+use crate::text;
+use crate::views::{Live, LiveOptions};
 use ::server::Home;
-use analyse::NamedValue;
-use base::{Exit, document};
-use lab::{Planned, PresetOn, cell_preset, planned};
-use plan::{CellNeeds, MissingImage, Needs, PLAN_BYTES_MAX, Plan, PlannedCell};
+use analyse::{LabAnswer, LabOutcome, NamedValue, lab_answer, lab_outcome};
+use base::{Exit, counted, document};
+use clap::{Args, Subcommand};
+use lab::{
+    LabRunOptions, LabRunSummary, Planned, PresetOn, Progress, cell_preset, check_meters, planned,
+    require_idle, require_possible,
+};
+use plan::{
+    CellNeeds, MetersOptions, MissingImage, Needs, PLAN_BYTES_MAX, Plan, PlannedCell, Shard,
+};
 use serde::Serialize;
 use spec::{
     Cell, Connections, Isolation, PopulationSpec, Private, RampLimits, Server, WorkloadKind,
@@ -15,16 +25,58 @@ use spec::{
 };
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
-use store::PresetVariable;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use store::{LabId, PresetVariable, RepeatId, Results, StoreError};
+
+#[derive(Args)]
+pub struct LabArguments {
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+#[derive(Subcommand)]
+pub enum LabCommand {
+    /// Show the cells of a plan in the order of their execution, and the disk, memory and time that
+    /// they need; start nothing
+    Plan {
+        /// Plan file (docs/plans.md has its keys, plans/ has examples)
+        plan: PathBuf,
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run each cell of a plan for two seconds to see that every server starts with its settings;
+    /// keep no numbers
+    Check {
+        /// Plan file
+        plan: PathBuf,
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Measure what the results file lacks of a plan. Ctrl-C ends the repeat; the next call
+    /// continues
+    Run(Box<LabRunArguments>),
+    /// Show the results of a lab
+    Status {
+        /// Number of the lab [default: the last one]
+        lab: Option<i64>,
+        #[command(flatten)]
+        results: ResultsArguments,
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+}
 
 /// Runs the command.
 pub fn run(arguments: &LabArguments) -> Outcome {
     match &arguments.command {
         LabCommand::Plan { plan, json } => show_plan(plan, *json),
-        LabCommand::Check { plan, json } => lab_run::check(plan, *json),
-        LabCommand::Run(run) => lab_run::run(run),
-        LabCommand::Status { lab, results, json } => lab_run::status(results, *lab, *json),
+        LabCommand::Check { plan, json } => check(plan, *json),
+        LabCommand::Run(run) => run_plan(run),
+        LabCommand::Status { lab, results, json } => status(results, *lab, *json),
     }
 }
 
@@ -39,20 +91,19 @@ fn show_plan(path: &Path, json: bool) -> Outcome {
 }
 
 /// Reads a plan, of which no more is read than a plan may have.
-pub fn read(path: &Path) -> Result<Plan, Failure> {
+fn read(path: &Path) -> Result<Plan, Failure> {
     let mut text = String::new();
     let read = std::fs::File::open(path).and_then(|file| {
         let mut most = file.take(PLAN_BYTES_MAX as u64 + 1);
         most.read_to_string(&mut text)
     });
-    if let Err(error) = read {
-        let words = format!(
-            "cannot read the plan {}: {error}; name a file such as those in plans/",
-            path.display()
-        );
-        return Err(Failure::new(Exit::Environment, words));
-    }
-    Ok(Plan::parse(&text, &path.display().to_string())?)
+    let name = path.display();
+    read.map_err(|error| {
+        let words =
+            format!("cannot read the plan {name}: {error}; name a file such as those in plans/");
+        Failure::new(Exit::Environment, words)
+    })?;
+    Ok(Plan::parse(&text, &name.to_string())?)
 }
 
 document! {
@@ -214,4 +265,217 @@ document! {
         database: DatabaseDocument = DatabaseDocument::of(&image.population),
         disk_bytes: u64 = image.disk_bytes(),
     }
+}
+
+#[derive(Args)]
+pub struct LabRunArguments {
+    /// Plan file
+    pub plan: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Numbers of the cells to measure, as `mydyno lab plan` lists them, with commas [default: all]
+    #[arg(long, value_name = "CELL", value_delimiter = ',')]
+    pub only: Vec<u32>,
+    /// Measure one of N parts of the lab, for a machine of its own: the repeats K, K + N, K + 2 N,
+    /// ... of all cells, so that comparisons stay inside a machine; `mydyno merge` puts the results
+    /// files together [default: all repeats]
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<Shard>,
+    /// Measure repeats without a result again, too
+    #[arg(long)]
+    pub redo: bool,
+    /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Show the repeats live: a dashboard on a terminal, else a line for each interval; the results
+    /// follow
+    #[arg(long, conflicts_with = "json")]
+    pub watch: bool,
+    /// Address at which Prometheus reads mydyno's own metrics of the current repeat; see `mydyno
+    /// run --help`
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
+    pub metrics_listen: Option<SocketAddr>,
+    /// HTML report
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    // Last, as its section of the help is.
+    #[command(flatten)]
+    pub meters: MetersOptions,
+}
+
+/// The JSON document of `lab status`.
+#[derive(Serialize)]
+struct AnsweredLab {
+    #[serde(flatten)]
+    outcome: LabOutcome,
+    answer: LabAnswer,
+}
+
+/// The JSON document of `lab run` and `lab check`.
+#[derive(Serialize)]
+struct LabRunDocument<'a> {
+    #[serde(flatten)]
+    lab: &'a AnsweredLab,
+    /// Repeats that are still missing.
+    left: usize,
+    report: Option<&'a Path>,
+}
+
+impl AnsweredLab {
+    fn read(results: &Results, lab: LabId) -> Result<AnsweredLab, Failure> {
+        let outcome = lab_outcome(results, lab)?;
+        Ok(AnsweredLab { answer: lab_answer(results, &outcome)?, outcome })
+    }
+
+    /// The lab for people.
+    fn words(&self) -> String {
+        format!("{}\n{}", text::lab(&self.outcome), text::answer(&self.answer))
+    }
+}
+
+/// A plan and its cells, where no other command measures it into this results file.
+pub(super) fn read_planned(plan: &Path, results: &Path) -> Result<(Plan, Planned), Failure> {
+    let plan = read(plan)?;
+    let home = Home::from_env()?;
+    // One that is measured has the room that another would look for.
+    if results.exists() {
+        require_idle(&Results::open(results)?, &plan)?;
+    }
+    let planned = planned(&home, &plan)?;
+    Ok((plan, planned))
+}
+
+/// Executes what is missing of a plan.
+fn run_plan(arguments: &LabRunArguments) -> Outcome {
+    let file = &arguments.results.results;
+    let (plan, mut planned) = read_planned(&arguments.plan, file)?;
+    if let Some(shard) = arguments.shard {
+        keep_shard(&plan, &mut planned, shard)?;
+    }
+    require_known(&planned, &arguments.only)?;
+    let options = LabRunOptions {
+        only: arguments.only.clone(),
+        redo: arguments.redo,
+        meters: arguments.meters.meters(),
+        ..lab_options()
+    };
+    if !file.exists() {
+        // Refuse what is not feasible before the results file is created.
+        require_possible(&planned, &options)?;
+    }
+    let stop = stop_flag();
+    let LabRunArguments { watch, metrics_listen, verbose, .. } = *arguments;
+    let shown = LiveOptions { watch, metrics_listen, verbose, notes_once: true };
+    let mut live = Live::begin(shown, &stop)?;
+    check_meters(&options.meters, &stop)?;
+    check_meters(&plan.meters, &stop)?;
+    let results = Results::create_or_open(file)?;
+    let summary = execute((&results, planned), &options, &mut live)?;
+    let lab = summary.lab;
+    if summary.measured == 0 && summary.left == 0 {
+        let all = arguments.shard.map_or("this plan".to_owned(), |shard| format!("shard {shard}"));
+        tell(format!("nothing is left to do: lab {lab} has every repeat of {all}"));
+    }
+    if let Some(missing) = summary.missing_text() {
+        let goes_on = match (summary.left, arguments.only.is_empty()) {
+            (0, _) => "",
+            (_, true) => "; the same command goes on",
+            (_, false) => "; the command without --only goes on",
+        };
+        tell(format!("{missing}{goes_on}"));
+    }
+    if summary.exit == Exit::Failed {
+        tell("no repeat has a result; mend why, and `--redo` measures them again");
+    }
+    write_report(&results, lab, &arguments.output)?;
+    let lab = &AnsweredLab::read(&results, lab)?;
+    let report = &arguments.output;
+    let found = LabRunDocument { lab, left: summary.left, report: Some(report) };
+    show_of(lab.outcome.metric(), arguments.json, &found, || {
+        format!("{}report: {}\n", lab.words(), report.display())
+    })?;
+    Ok(summary.exit)
+}
+
+/// Leaves the turns of a shard.
+fn keep_shard(plan: &Plan, planned: &mut Planned, shard: Shard) -> Result<(), Failure> {
+    planned.keep_shard(shard);
+    let words = format!(
+        "shard {shard} has nothing to measure: the plan has {}, and a shard takes whole ones; \
+         raise `repeats` to {} or more, or use fewer shards",
+        counted(plan.schedule().repeats as usize, "repeat", "repeats"),
+        shard.repeats_min()
+    );
+    Failure::usage_if(planned.turns.is_empty(), words)
+}
+
+fn require_known(planned: &Planned, only: &[u32]) -> Result<(), Failure> {
+    let is_known = |ordinal: &u32| planned.cells.iter().any(|(cell, _)| cell.ordinal == *ordinal);
+    let Some(unknown) = only.iter().find(|ordinal| !is_known(ordinal)) else { return Ok(()) };
+    Err(Failure::usage(format!(
+        "the plan has no cell {unknown}; it has {}, and `mydyno lab plan` lists them",
+        planned.cells.len()
+    )))
+}
+
+/// Takes the turns that are missing, and shows what comes of them.
+fn execute(
+    (results, planned): (&Results, Planned),
+    options: &LabRunOptions,
+    live: &mut Live,
+) -> Result<LabRunSummary, Failure> {
+    let measured = measure((results, planned), options, live, &mut |progress, live| {
+        let Progress::TurnEnds(repeat) = progress else { return false };
+        live.show_result(&result_of(results, *repeat));
+        true
+    });
+    Ok(measured.ended?)
+}
+
+/// What came of a repeat; or why that cannot be read, which ends the lab soon.
+fn result_of(results: &Results, repeat: RepeatId) -> String {
+    let read = || {
+        let of = results.repeat(repeat)?;
+        let cell = results.cell(of.cell)?.what.ordinal;
+        let result = text::repeat(&results.summary(repeat)?);
+        Ok(format!("cell {cell}, repeat {}: {result}", of.ordinal))
+    };
+    read().unwrap_or_else(|error: StoreError| error.to_string())
+}
+
+/// Runs each cell for seconds, in a results file that goes away: does every server start with what
+/// the plan asks of it?
+fn check(plan: &Path, json: bool) -> Outcome {
+    let plan = read(plan)?.shortened();
+    let planned = planned(&Home::from_env()?, &plan)?;
+    let directory = tempfile::tempdir().map_err(|error| {
+        let words = format!(
+            "cannot make a directory for the results: {error}; set TMPDIR to one that takes files"
+        );
+        Failure::new(Exit::Environment, words)
+    })?;
+    let results = Results::create_or_open(&directory.path().join("check.db"))?;
+    let stop = stop_flag();
+    let mut live = Live::begin(LiveOptions { notes_once: true, ..LiveOptions::default() }, &stop)?;
+    let cells = counted(planned.cells.len(), "cell", "cells");
+    let summary = execute((&results, planned), &lab_options(), &mut live)?;
+    let lab = &AnsweredLab::read(&results, summary.lab)?;
+    let failed = summary.failed;
+    let found = LabRunDocument { lab, left: summary.left, report: None };
+    show_of(lab.outcome.metric(), json, &found, || lab.words())?;
+    if summary.exit == Exit::Ok && failed > 0 {
+        return Err(Failure::new(Exit::Failed, format!("of {cells}, {failed} without a result")));
+    }
+    Ok(summary.exit)
+}
+
+/// What a results file has of its labs.
+fn status(results: &ResultsArguments, lab: Option<i64>, json: bool) -> Outcome {
+    let results = Results::open(&results.results)?;
+    let lab = lab_or_last(&results, lab)?;
+    let lab = AnsweredLab::read(&results, lab)?;
+    show_of(lab.outcome.metric(), json, &lab, || lab.words())
 }

@@ -1,24 +1,60 @@
 //! `mydyno load`.
 
-use super::fleet_role::as_rank;
-use super::{Versioned, show};
-use crate::arguments::database::LoadArguments;
-use crate::arguments::measuring::read_place;
+use super::{Versioned, as_rank, show};
+use crate::arguments::{FleetArguments, ResultsArguments, read_place};
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use ::server::Home;
 use analyse::Table;
-use base::{Exit, counted, document};
+use base::{Warehouses, document};
+use clap::Args;
 use fleet::Leader;
 use lab::{
     FleetWork, Job, LoadOptions, Progress, ResolvedPrivate, external, load_options,
     populate_schemas,
 };
-use plan::{CellOptions, Given};
+use plan::{CellOptions, DatabaseOptions, Given, TargetOptions};
 use serde::Serialize;
-use spec::Server;
+use spec::{Server, WorkloadKind, defaults};
 use std::sync::atomic::AtomicBool;
 use store::{LoadMethod, Results, StoredLoad, StoredLoadTable};
+
+#[derive(Args)]
+pub struct LoadArguments {
+    /// Workload of the database, as `--workload` of `mydyno run`; those on the same tables are one
+    /// here, and of FILE.toml the setup is run
+    #[arg(long, default_value_t = defaults::WORKLOAD)]
+    pub workload: WorkloadKind,
+    /// Seed of the population; equal seeds give databases that are equal to the byte
+    #[arg(long, default_value_t = defaults::POPULATION_SEED)]
+    pub seed: u64,
+    /// Number of connections that load at the same time [default: one per core, 2 to 8]
+    #[arg(
+        long, conflicts_with_all = ["engine", "server_binary"],
+        value_parser = clap::value_parser!(u32).range(1..=256)
+    )]
+    pub threads: Option<u32>,
+    /// Add a primary key to HISTORY, the row counter h_id, which TPC-C does not have [default: only
+    /// where the server requires one: sql_require_primary_key, Group Replication, Galera
+    /// (wsrep_on)]
+    #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
+    pub history_key: bool,
+    /// Load over what mydyno loaded here before, or beside other tables
+    #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
+    pub force: bool,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    // Last, as their sections of the help are.
+    #[command(flatten)]
+    pub fleet: FleetArguments,
+    #[command(flatten)]
+    pub target: TargetOptions,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+}
 
 document! {
     /// The JSON document of the command.
@@ -61,10 +97,10 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
         force: arguments.force,
         ..load_options(population, arguments.threads)
     };
-    if arguments.fleet.fleet && !arguments.workload.is_tpcc() {
-        let words = "--fleet divides the warehouses of TPC-C; load other databases by one process";
-        return Err(Failure::new(Exit::Usage, words));
-    }
+    Failure::usage_if(
+        arguments.fleet.fleet && !arguments.workload.is_tpcc(),
+        "--fleet divides the warehouses of TPC-C; load other databases by one process",
+    )?;
     let work = FleetWork::Load(&server, &spec);
     as_rank(&arguments.fleet, ("load", &work), &stop, |fleet| {
         load(arguments, &server, (&spec, fleet.as_deref()), &stop)
@@ -86,11 +122,14 @@ fn load(
             let resolved = ResolvedPrivate::of(&home, private, 0)?;
             let (images, made) = resolved.images(&[], &Job::new(stop, &mut |p| console.show(p)))?;
             let places = images.iter().map(|image| image.directory().display().to_string());
-            let places: Vec<String> = places.collect();
-            console.show(Progress::Step(&format!("image: {}", places.join(", "))));
+            let image = places.collect::<Vec<_>>().join(", ");
+            console.show(Progress::Step(&format!("image: {image}")));
             if made.is_empty() {
                 console.done();
-                return image_is_there(places.join(", "), arguments.json);
+                let found = FoundImageDocument { image, already_there: true };
+                return show(arguments.json, 1, &found, || {
+                    "the image is there already\n".to_owned()
+                });
             }
             for load in made {
                 results.record_load(&load)?;
@@ -147,16 +186,8 @@ struct FoundImageDocument {
     already_there: bool,
 }
 
-fn image_is_there(image: String, json: bool) -> Outcome {
-    let found = FoundImageDocument { image, already_there: true };
-    show(json, 1, &found, || "the image is there already\n".to_owned())
-}
-
 fn text(load: &StoredLoad) -> String {
-    let warehouses = load.warehouses.map(|count| {
-        let warehouses = counted(count as usize, "warehouse", "warehouses");
-        format!("{warehouses} on ")
-    });
+    let warehouses = load.warehouses.map(|count| Warehouses(count).counted() + " on ");
     let mut out = format!(
         "{}{} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s\n",
         warehouses.unwrap_or_default(),

@@ -1,12 +1,25 @@
 //! `mydyno merge`.
 
 use super::show;
-use crate::arguments::merge::MergeArguments;
 use crate::failure::Outcome;
 use base::counted;
+use clap::Args;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::{MergeSummary, MergedLab, merge};
+
+#[derive(Args)]
+pub struct MergeArguments {
+    /// Results files of machines, one or more
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Results file that they are added to
+    #[arg(long, value_name = "FILE", required = true)]
+    pub into: PathBuf,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// The JSON document of `merge`.
 #[derive(Serialize)]

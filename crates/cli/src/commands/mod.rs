@@ -1,4 +1,4 @@
-//! One file per subcommand.
+//! One file per subcommand, and here what several of them do alike.
 
 pub mod advise;
 pub mod check;
@@ -7,32 +7,32 @@ pub mod crash;
 pub mod demo;
 pub mod device;
 pub mod export;
-mod fleet_role;
 mod images;
 pub mod installation;
 pub mod lab;
-mod lab_run;
 pub mod load;
-mod measured;
 pub mod merge;
 pub mod ramp;
 pub mod report;
 pub mod run;
-mod run_request;
-mod run_verdict;
 pub mod serve;
 pub mod server;
 #[cfg(test)]
 mod tests;
 pub mod tune;
 
-use crate::console::print;
+use crate::arguments::FleetArguments;
+use crate::console::{Console, print};
 use crate::failure::{Failure, Outcome};
 use crate::json;
-use ::lab::LabRunOptions;
+use crate::views::Live;
+use ::lab::{FleetWork, Job, LabError, LabRun, LabRunOptions, LabRunSummary, Planned, Progress};
 use base::Exit;
+use fleet::Leader;
 use serde::Serialize;
-use store::{LabId, Results, ThroughputMetric};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use store::{LabId, RepeatId, Results, ThroughputMetric};
 
 /// A JSON document with the version of its keys.
 #[derive(Serialize)]
@@ -101,6 +101,61 @@ fn lab_or_last(results: &Results, number: Option<i64>) -> Result<LabId, Failure>
             }
             _ => format!("{file} holds no lab yet; measure with `mydyno run` or `mydyno demo`"),
         };
-        Failure::new(Exit::Usage, message)
+        Failure::usage(message)
     })
+}
+
+/// What came of a lab.
+struct Measured {
+    /// `None` where it never began.
+    lab: Option<LabId>,
+    /// That were measured now.
+    repeats: Vec<RepeatId>,
+    ended: Result<LabRunSummary, LabError>,
+}
+
+/// Measures what is planned; of what it tells, nothing else is shown where `is_shown` says that.
+fn measure(
+    (results, planned): (&Results, Planned),
+    options: &LabRunOptions,
+    live: &mut Live,
+    is_shown: &mut dyn FnMut(&Progress<'_>, &mut Live) -> bool,
+) -> Measured {
+    let (mut repeats, stop) = (Vec::new(), Arc::clone(&live.stop));
+    let mut told = |progress: Progress<'_>| {
+        if let Progress::TurnEnds(repeat) = progress {
+            repeats.push(repeat);
+        }
+        if live.take(&progress) && !is_shown(&progress, live) {
+            live.show(progress);
+        }
+    };
+    let run = LabRun::new(results, planned, options);
+    let ended = run.run(&Job::new(&stop, &mut told));
+    live.finish();
+    Measured { lab: run.begun(), repeats, ended }
+}
+
+/// Runs `command` alone where no fleet is asked for, together with the other ranks as rank 0, and
+/// else does what rank 0 wants until that ends.
+fn as_rank(
+    arguments: &FleetArguments,
+    (name, work): (&'static str, &FleetWork<'_>),
+    stop: &AtomicBool,
+    command: impl FnOnce(Option<Arc<Leader>>) -> Outcome,
+) -> Outcome {
+    let Some(asked) = arguments.asked(name)? else { return command(None) };
+    let mut console = Console::new()?;
+    let mut show = |progress: Progress<'_>| console.show(progress);
+    let job = Job::new(stop, &mut show);
+    if asked.place.rank > 0 {
+        json::leave_to_rank_zero();
+        return Ok(asked.follow(work, &job)?);
+    }
+    let leader = Arc::new(asked.lead(work, &job)?);
+    console.done();
+    let ended = command(Some(Arc::clone(&leader)));
+    let exit = ended.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
+    leader.end(exit.code());
+    ended
 }

@@ -1,24 +1,54 @@
 //! `mydyno ramp`.
 
-use super::fleet_role::as_rank;
-use super::measured::{Measured, measure};
 use super::report::write_report;
-use super::{Versioned, lab_options, show_of};
-use crate::arguments::ramp::RampArguments;
+use super::{Measured, Versioned, as_rank, lab_options, measure, show_of};
+use crate::arguments::{FleetArguments, MeasuringArguments, ResultsArguments};
 use crate::console::stop_flag;
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::views::{Live, LiveOptions};
 use analyse::{RampOutcome, ramps};
+use clap::{Arg, Args};
 use fleet::Leader;
 use lab::{FleetWork, LabRunOptions, planned_cell};
-use plan::Given;
+use plan::{Given, RampOptions};
 use serde::Serialize;
 use spec::{Cell, defaults};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::{LabId, Results};
+use store::Results;
+
+// A ramp finds what these options say: how many connections there are.
+#[derive(Args)]
+#[command(mut_args(without_fixed))]
+pub struct RampArguments {
+    /// Say how long each part of a measurement took: copying, starting, driving, checking, ending
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// HTML report
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    // Last, as their sections of the help are.
+    #[command(flatten)]
+    pub fleet: FleetArguments,
+    #[command(flatten)]
+    pub measuring: MeasuringArguments,
+    #[command(flatten)]
+    pub ramp: RampOptions,
+}
+
+/// Refused with its reason where it is given.
+fn without_fixed(arg: Arg) -> Arg {
+    let fixed = ["connections", "terminals", "rate", "arrivals", "inactive_warehouses"];
+    let is_fixed = fixed.contains(&arg.get_id().as_str());
+    if is_fixed { arg.hide(true) } else { arg }
+}
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -52,25 +82,15 @@ fn raise(
     let planned = planned_cell("ramp", cell.clone())?;
     let options = LabRunOptions { fleet, ..lab_options() };
     let Measured { lab, ended, .. } =
-        measure((&results, planned), &options, &mut live, stop, &mut |_, _| false);
+        measure((&results, planned), &options, &mut live, &mut |_, _| false);
+    let Some(lab) = lab else { return Ok(ended?.exit) };
     // Whatever ended it, what it has measured is shown.
-    if let Some(lab) = lab {
-        let ramps = ramps(&results, lab)?;
-        if ended.is_ok() || ramps.iter().any(|ramp| !ramp.points.is_empty()) {
-            show_ramps((arguments, cell), &results, lab, &ramps)?;
-        }
+    let ramps = ramps(&results, lab)?;
+    if ended.is_err() && ramps.iter().all(|ramp| ramp.points.is_empty()) {
+        return Ok(ended?.exit);
     }
-    Ok(ended?.exit)
-}
-
-fn show_ramps(
-    (arguments, cell): (&RampArguments, &Cell),
-    results: &Results,
-    lab: LabId,
-    ramps: &[RampOutcome],
-) -> Result<(), Failure> {
-    write_report(results, lab, &arguments.output)?;
-    for ramp in ramps {
+    write_report(&results, lab, &arguments.output)?;
+    for ramp in &ramps {
         let seed = arguments.measuring.seed;
         let value = RampDocument {
             results_file: results.path().display().to_string(),
@@ -85,7 +105,7 @@ fn show_ramps(
             format!("{}seed: {seed}\nreport: {report}\n", text::ramp(ramp))
         })?;
     }
-    Ok(())
+    Ok(ended?.exit)
 }
 
 pub(super) fn cell(arguments: &RampArguments) -> Result<Cell, Failure> {

@@ -1,15 +1,31 @@
 //! `mydyno report`.
 
 use super::lab_or_last;
-use crate::arguments::output::ReportArguments;
+use crate::arguments::ResultsArguments;
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use base::Exit;
+use clap::Args;
 use std::fs::{Metadata, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::{LabId, Results};
+
+#[derive(Args)]
+pub struct ReportArguments {
+    /// Number of the lab [default: the last one]
+    pub lab: Option<i64>,
+    /// Write one chart instead, as SVG or, where FILE ends in .png, as PNG:
+    /// throughput-by-connections and others, which a wrong name lists
+    #[arg(long, value_name = "NAME", requires = "output")]
+    pub figure: Option<String>,
+    /// HTML page [default: report.html]; of --figure the chart
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+}
 
 /// Runs the command.
 pub fn run(arguments: &ReportArguments) -> Outcome {

@@ -1,8 +1,7 @@
 //! `mydyno server`.
 
 use super::show;
-use crate::arguments::measuring::read_place;
-use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
+use crate::arguments::{read_place, warehouses};
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use ::server::{
@@ -10,13 +9,93 @@ use ::server::{
     ServerBuild, find, install, list, named, preset, render_dsn,
 };
 use analyse::Table;
-use base::{Exit, Warehouses, document};
+use base::{Dilation, Warehouses, document};
+use clap::{Args, Subcommand};
 use lab::{Job, NamedSpec, PresetSpec, start_named_on, stop_named_on};
-use plan::{CellOptions, Given};
+use plan::{CellOptions, Given, SetVariable, StorageOptions};
 use serde::Serialize;
-use spec::{PopulationSpec, Preset, Scale};
-use std::path::Path;
+use spec::{PopulationSpec, Preset, Scale, parse_dilation};
+use std::path::{Path, PathBuf};
 use wire::ConnectOptions;
+
+#[derive(Args)]
+pub struct ServerArguments {
+    #[command(subcommand)]
+    pub command: ServerCommand,
+}
+
+#[derive(Subcommand)]
+pub enum ServerCommand {
+    /// List the engines that can be used or installed, and the named servers
+    List {
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install an engine into mydyno's own directory
+    Install {
+        /// Name of `server list`
+        engine: String,
+        /// Official archive (.tar.gz, .tar.xz) that is on this machine already
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+    },
+    /// Start a server that runs until `server stop`
+    Start(Box<ServerStartArguments>),
+    /// Stop a server that `server start` started
+    Stop {
+        /// Name of the server
+        #[arg(default_value = "default")]
+        name: String,
+        /// Remove its data too; else the next `server start` of that name continues with them
+        #[arg(long)]
+        remove: bool,
+    },
+    /// List the populated databases that private servers are cloned from, and remove them; missing
+    /// ones are made when they are needed
+    Images(super::images::ImagesArguments),
+}
+
+#[derive(Args)]
+pub struct ServerStartArguments {
+    /// Engine of the server (see `mydyno server list`)
+    #[arg(long, required_unless_present = "server_binary")]
+    pub engine: Option<String>,
+    /// Binary of the server (mysqld or mariadbd), instead of an installed engine
+    #[arg(long, value_name = "FILE", conflicts_with = "engine")]
+    pub server_binary: Option<PathBuf>,
+    /// Name of the server, by which it is stopped
+    #[arg(long, default_value = "default")]
+    pub name: String,
+    /// Loopback port [default: a free one]
+    #[arg(long)]
+    pub port: Option<u16>,
+    /// Server variables of the white papers, translated for this server; see `mydyno run --help`
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Sizes of the preset's buffer pool and redo log: papers (as they are there), the number of
+    /// warehouses that will be loaded, or as `mydyno run` has them; required where the preset has
+    /// sizes and no warehouses are named [default: auto, for the named warehouses]
+    #[arg(long, value_name = "SCALE", requires = "preset")]
+    pub scale: Option<Given<Scale>>,
+    /// Number of warehouses of a TPC-C database that a new server begins with, cloned from an image
+    /// as those of private servers are [default: no database]
+    #[arg(short, long, value_name = "N", value_parser = warehouses())]
+    pub warehouses: Option<u32>,
+    /// Run the clock and the emulated devices of the server K times slower than real ones, 1/32 to
+    /// 100 (faster below 1), until it is stopped; `mydyno run --dsn` tells results in its seconds
+    #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]
+    pub dilate: Dilation,
+    /// Server variable; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<Given<SetVariable>>,
+    /// Print one JSON document on stdout, with the password in its `dsn`
+    #[arg(long)]
+    pub json: bool,
+    // Last, as its section of the help is.
+    #[command(flatten)]
+    pub storage: StorageOptions,
+}
 
 /// Runs the command.
 pub fn run(arguments: &ServerArguments) -> Outcome {
@@ -71,21 +150,17 @@ fn list_all(home: &Home, json: bool) -> Outcome {
         engines: list(home)?.into_iter().map(EngineDocument::of).collect(),
         servers: named(home)?.into_iter().map(ServerDocument::of).collect(),
     };
-    show(json, 1, &found, || listed(&found))
-}
-
-fn listed(ServersDocument { engines, servers }: &ServersDocument) -> String {
-    let table = Table::of(engines)
+    let table = Table::of(&found.engines)
         .words("engine", |engine| engine.name.clone())
         .words("availability", |engine| engine.availability.replace('_', " "))
         .words("version", |engine| engine.version.clone())
         .words("about", |engine| engine.about.clone());
-    let mut out = table.text();
-    for ServerDocument { name, engine, version, running, dsn, .. } in servers {
+    let servers = found.servers.iter().map(|of| {
+        let ServerDocument { name, engine, version, running, dsn, .. } = of;
         let state = if *running { "running" } else { "stopped" };
-        out += &format!("\nserver {name:?} ({engine} {version}): {state}, {dsn}\n");
-    }
-    out
+        format!("\nserver {name:?} ({engine} {version}): {state}, {dsn}\n")
+    });
+    show(json, 1, &found, || table.text() + &servers.collect::<String>())
 }
 
 fn install_one(home: &Home, engine: &str, from: Option<&Path>) -> Outcome {
@@ -118,9 +193,7 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     let build = match (&arguments.server_binary, &arguments.engine) {
         (Some(binary), _) => ServerBuild::from_binary(binary)?,
         (None, Some(engine)) => find(home, engine)?,
-        (None, None) => {
-            return Err(Failure::new(Exit::Usage, "name an --engine or --server-binary"));
-        }
+        (None, None) => return Err(Failure::usage("name an --engine or --server-binary")),
     };
     let storage = CellOptions { storage: arguments.storage.clone(), ..CellOptions::default() };
     let placement = storage.placement(&read_place)?;
@@ -168,14 +241,13 @@ pub(super) fn preset_of(arguments: &ServerStartArguments) -> Result<Option<Prese
     let scale = arguments.scale.as_ref().map_or(Scale::Auto, |Given(scale)| *scale);
     let is_of_database = matches!(scale, Scale::Auto | Scale::Of(_));
     let warehouses = arguments.warehouses.map(Warehouses);
-    if is_of_database && warehouses.is_none() && !preset::find(name)?.is_empty() {
-        let words = format!(
-            "--preset {name} has sizes, and what will be loaded is not known: load it at once \
-             (--warehouses 10), or add --scale and the number of warehouses (--scale 10), or \
-             --scale papers for the papers' own"
-        );
-        return Err(Failure::new(Exit::Usage, words));
-    }
+    let is_unknown = is_of_database && warehouses.is_none() && !preset::find(name)?.is_empty();
+    let words = format!(
+        "--preset {name} has sizes, and what will be loaded is not known: load it at once \
+         (--warehouses 10), or add --scale and the number of warehouses (--scale 10), or --scale \
+         papers for the papers' own"
+    );
+    Failure::usage_if(is_unknown, words)?;
     // Else it has no sizes, or they are told.
     let preset = Preset { name: name.clone(), scale };
     Ok(PresetSpec::of(Some(&preset), warehouses.unwrap_or(Warehouses(1)))?)

@@ -1,9 +1,9 @@
 //! What a flag of `mydyno run` and `mydyno ramp` can say, a plan can say, and the other way round.
 
+use super::server::ServerCommand;
 use super::server::preset_of;
 use super::{crash, ramp, run};
-use crate::arguments::server::ServerCommand;
-use crate::arguments::{Arguments, Command};
+use crate::{Arguments, Command};
 use base::Warehouses;
 use clap::{CommandFactory, Parser};
 use plan::{KnownNames, Plan};

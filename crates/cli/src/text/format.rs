@@ -8,6 +8,16 @@ use std::time::Duration;
 /// Of a bar between its brackets.
 const BAR_WIDTH: usize = 30;
 
+/// As it is shown, or a dash where it was not measured.
+pub fn or_dash<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), shown)
+}
+
+/// Each on a line of its own.
+pub fn lines<T: Display>(all: impl IntoIterator<Item = T>) -> String {
+    all.into_iter().map(|line| format!("{line}\n")).collect()
+}
+
 pub fn count(value: Option<impl Display>) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| value.to_string())
 }

@@ -1,9 +1,14 @@
 //! A lab for people: throughput and response time by connections, a line for each combination of
 //! what else differs.
 
-use super::format::{ms, ms_with_interval, throughput, throughput_with_interval};
-use analyse::{CellOutcome, LabOutcome, MachineOutcome, ResponseTime, Table, interference, labels};
-use std::collections::BTreeMap;
+use super::format::{
+    ms, ms_with_interval, optional, or_dash, throughput, throughput_with_interval,
+};
+use analyse::{
+    CellOutcome, LabAnswer, LabOutcome, MachineOutcome, RampOutcome, RampPoint, ResponseTime,
+    Table, interference, labels,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use store::Summary;
 
 /// How it stands, two tables, and why cells have no number.
@@ -87,7 +92,7 @@ fn ramps(lab: &LabOutcome) -> String {
         let at = first.and_then(|of| lab.cells.iter().position(|cell| cell.ordinal == of.cell));
         let line = at.map_or_else(String::new, |at| format!(": {}", labels[at].1));
         let name = format!("cell {}, repeat {}{line}", ramp.ordinal, ramp.repeat);
-        out += &format!("{name}\n{}\n", super::ramp(ramp));
+        out += &format!("{name}\n{}\n", self::ramp(ramp));
         supported.push((name, ramp.supported_words()));
     }
     if supported.len() > 1 {
@@ -132,9 +137,7 @@ fn grid(
     (cells, labels): (&[CellOutcome], &Labels),
     shown: &dyn Fn(&CellOutcome) -> Option<String>,
 ) {
-    let mut connections: Vec<u32> = cells.iter().map(|cell| cell.connections).collect();
-    connections.sort_unstable();
-    connections.dedup();
+    let connections: BTreeSet<u32> = cells.iter().map(|cell| cell.connections).collect();
     let mut lines: Vec<(&str, BTreeMap<u32, String>)> = Vec::new();
     for (cell, (_, line)) in cells.iter().zip(labels) {
         let absent = if cell.has_failed() { "NA" } else { "-" };
@@ -156,4 +159,47 @@ fn grid(
     }
     *out += &table.text();
     out.push('\n');
+}
+
+/// The question, what is shown, and what is not.
+pub fn answer(answer: &LabAnswer) -> String {
+    let list = |sentences: &[String]| -> String {
+        sentences.iter().map(|sentence| format!("  - {sentence}\n")).collect()
+    };
+    let limits = match answer.limits.as_slice() {
+        [] => String::new(),
+        limits => format!("what this does not tell:\n{}", list(limits)),
+    };
+    format!("{}\n{}{limits}", answer.question, list(&answer.shown))
+}
+
+/// The points by connections, and the saturation point.
+pub fn ramp(ramp: &RampOutcome) -> String {
+    let telling = ramp.telling_transaction();
+    let [p90, p95] = ["p90", "p95"].map(|of| format!("{} {of} ms", ramp.metric.transaction()));
+    let mut points: Vec<&RampPoint> = ramp.points.iter().collect();
+    points.sort_by_key(|point| point.connections);
+    let mut table = Table::of(&points)
+        .numbers("connections", |point| point.connections.to_string())
+        .numbers(ramp.metric.title(), |point| throughput(point.nopm))
+        .numbers("±", |point| or_dash(point.nopm_half_width, |half| format!("{half:.0}")))
+        .numbers(&p90, |point| ms(point.primary_p90_us))
+        .numbers(&p95, |point| ms(point.new_order_p95_us));
+    if let Some(name) = telling {
+        let title = format!("{} p90 ms", name.replace('_', " "));
+        table = table.numbers(&title, |point| ms(point.p90_us_of(name)));
+    }
+    let busy = |point: &RampPoint| point.cpu.map(|cpu| cpu.busy_share * 100.0);
+    let table = table
+        .numbers("CPU %", |point| optional(busy(point), 0))
+        .words("", |point| point.reason_code.clone().unwrap_or_default());
+    let mut out = format!("{}\n{}", ramp.asked, table.text());
+    for (connections, remark) in points
+        .iter()
+        .flat_map(|point| point.remarks.iter().map(move |remark| (point.connections, remark)))
+    {
+        out += &format!("{connections} connections: {remark}\n");
+    }
+    out += &format!("{}\n", ramp.words);
+    out
 }

@@ -5,7 +5,7 @@
 use crate::text::format::{ms, optional, throughput, time};
 use crate::text::{how_far, silent};
 use base::counted;
-use live::{HISTORY, IoBy, State, Usage};
+use live::{About, HISTORY, IoBy, State, Usage};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -78,8 +78,7 @@ fn foot_line(state: &State) -> Line<'static> {
 
 /// Of a lab which repeat it is; what runs, and how far it is.
 fn head_lines(state: &State) -> Vec<Line<'_>> {
-    let of_lab = state.lab.as_ref().map(|lab| lab.title.as_str());
-    let title = of_lab.map(|title| Line::styled(title, TITLE));
+    let title = state.lab.as_ref().map(|lab| Line::styled(lab.title.as_str(), TITLE));
     let far = match (state.doing(), state.silence()) {
         (Some(doing), _) => Line::from(doing.to_owned()),
         (None, Some(silence)) => {
@@ -99,19 +98,16 @@ fn result_lines(state: &State) -> Vec<Line<'_>> {
 
 /// What runs: `mysql-5.7, 10 warehouses, 8 connections, workload tpcc, style statements`.
 fn about(state: &State) -> String {
-    let about = &state.about;
+    let About { target, workload, style, dilation } = &state.about;
     let known = |count: Option<u32>, one: &str, many: &str| match count {
         Some(count) => format!(", {}", counted(count as usize, one, many)),
         None => String::new(),
     };
     format!(
-        "{}{}{}, workload {}, style {}{}",
-        about.target,
+        "{target}{}{}, workload {workload}, style {style}{}",
         known(state.warehouses.map(|of| of.0), "warehouse", "warehouses"),
         known(state.connections, "connection", "connections"),
-        about.workload,
-        about.style,
-        about.dilation.in_words().map_or_else(String::new, |words| format!(", {words}"))
+        dilation.in_words().map_or_else(String::new, |words| format!(", {words}"))
     )
 }
 
@@ -156,8 +152,7 @@ fn draw_types(state: &State, title: String, area: Rect, buffer: &mut Buffer) {
         );
         lines.push(Line::styled(line, if of.errors > 0 { BAD } else { PLAIN }));
     }
-    let block = titled(title);
-    Paragraph::new(lines).block(block).render(area, buffer);
+    Paragraph::new(lines).block(titled(title)).render(area, buffer);
 }
 
 fn percent(share: Option<f64>) -> String {
@@ -205,8 +200,7 @@ fn draw_io(usage: &Usage, area: Rect, buffer: &mut Buffer) {
     if usage.io.is_empty() {
         lines.push(Line::from("NA"));
     }
-    let block = titled(title.to_owned());
-    Paragraph::new(lines).block(block).render(area, buffer);
+    Paragraph::new(lines).block(titled(title.to_owned())).render(area, buffer);
 }
 
 #[cfg(test)]

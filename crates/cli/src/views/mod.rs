@@ -26,7 +26,7 @@ pub struct Live {
     pub console: Console,
     exporter: Option<Exporter>,
     /// Set where the user asks for the end.
-    stop: Arc<AtomicBool>,
+    pub stop: Arc<AtomicBool>,
     /// Notes that were told, without their figures.
     told: Option<BTreeSet<String>>,
 }

@@ -74,9 +74,7 @@ impl Watch {
         if !is_able || !io::stdout().is_terminal() || area().is_none() {
             return Ok(None);
         }
-        let Ok(out) = stdout() else {
-            return Ok(None);
-        };
+        let Ok(out) = stdout() else { return Ok(None) };
         take_back_before_words_of_a_panic();
         take_back_before_a_stop().map_err(|error| {
             let message = format!("cannot watch for Ctrl-Z: {error}; leave out --watch");

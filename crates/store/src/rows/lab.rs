@@ -108,7 +108,7 @@ row! {
         /// No count is larger.
         connections_max: u32,
         /// The most measurements.
-        points_max: usize,
+        points_max: u32,
         /// Busy share of the server's machine that ends the ramp; `None` where the condition is
         /// left out, here and below.
         cpu_busy_share: Option<f64> = "stop_cpu_busy_share",

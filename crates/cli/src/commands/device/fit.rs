@@ -1,16 +1,32 @@
 //! `mydyno device fit`.
 
 use super::profile_file::{new_profile, profile_text, today, write_profile};
-use crate::arguments::device::DeviceFitArguments;
 use crate::commands::show;
 use crate::failure::Outcome;
 use crate::text::format::{optional, percent};
 use analyse::Table;
 use base::document;
+use clap::Args;
 use device::Profile;
+use std::path::PathBuf;
 use storage::fit::{FittedProfile, FittedReport, FittedRequests, fit};
 use storage::iostat::read_iostat;
 use storage::probe::Naming;
+
+#[derive(Args)]
+pub struct DeviceFitArguments {
+    /// Log of `LC_ALL=C iostat -x 1`; the longer and the more varied its load, the better
+    pub log: PathBuf,
+    /// Device of the log, as sda [default: the one that has reads or writes]
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// File of the profile; ends in .toml and must not exist yet [default: print it]
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// So many reports are shown one by one; of more, those that are farthest off.
 const SHOWN_MAX: usize = 40;
@@ -84,9 +100,7 @@ pub fn run(arguments: &DeviceFitArguments) -> Outcome {
     let said = words(&found);
     let comments = said.lines().map(|line| format!("# {line}").trim_end().to_owned() + "\n");
     let text = format!("{}\n{profile}", comments.collect::<String>());
-    if let Some(output) = &arguments.profile {
-        write_profile(output, &text)?;
-    }
+    write_profile(arguments.profile.as_deref(), &text)?;
     show(arguments.json, 1, &found, || match &found.output {
         None => text,
         Some(file) => format!("{said}\n{file} is written; `mydyno run --data {file}` uses it\n"),

@@ -6,13 +6,44 @@ mod profile_file;
 mod verify;
 
 use super::show;
-use crate::arguments::device::{DeviceArguments, DeviceCommand};
 use crate::failure::Outcome;
+use crate::text::format::or_dash;
 use analyse::Table;
 use base::document;
+use clap::{Args, Subcommand};
 use device::{Profile, builtins};
 use profile_file::profile_text;
 use serde::Serialize;
+
+#[derive(Args)]
+pub struct DeviceArguments {
+    #[command(subcommand)]
+    pub command: DeviceCommand,
+}
+
+#[derive(Subcommand)]
+pub enum DeviceCommand {
+    /// List the devices that can be emulated, with the figures of their data sheets
+    List {
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a profile with the source of each figure, as a file to start your own from
+    Show {
+        /// Name of `device list`, or a file that ends in .toml
+        profile: String,
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Measure emulated devices with fio and compare them with their data sheets
+    Verify(verify::DeviceVerifyArguments),
+    /// Measure the storage of a directory with fio and make a profile of it
+    Probe(probe::DeviceProbeArguments),
+    /// Fit a profile to a log of `iostat -x 1`, where fio cannot run
+    Fit(fit::DeviceFitArguments),
+}
 
 /// Runs the command.
 pub fn run(arguments: &DeviceArguments) -> Outcome {
@@ -33,7 +64,11 @@ struct DevicesDocument {
 document! {
     /// A profile for programs.
     struct DeviceDocument from (profile: Profile);
-    let kind = kind(&profile);
+    let kind = match (&profile.array, &profile.disk) {
+        (Some(_), _) => "array",
+        (None, Some(_)) => "disk",
+        (None, None) => "solid_state",
+    };
     {
         name: String = profile.name,
         title: String = profile.title,
@@ -44,23 +79,11 @@ document! {
     }
 }
 
-fn kind(profile: &Profile) -> &'static str {
-    match (&profile.array, &profile.disk) {
-        (Some(_), _) => "array",
-        (None, Some(_)) => "disk",
-        (None, None) => "solid_state",
-    }
-}
-
 fn list(json: bool) -> Outcome {
     let devices = builtins().into_iter().map(DeviceDocument::of).collect();
     let found = DevicesDocument { devices };
-    show(json, 1, &found, || listed(&found.devices))
-}
-
-fn listed(devices: &[DeviceDocument]) -> String {
-    let whole = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.0}"));
-    let table = Table::of(devices)
+    let whole = |value: Option<f64>| or_dash(value, |value| format!("{value:.0}"));
+    let table = Table::of(&found.devices)
         .words("device", |device| device.name.clone())
         .numbers("read IOPS", |device| whole(device.sheet.random_read_iops))
         .numbers("write IOPS", |device| whole(device.sheet.random_write_iops))
@@ -70,7 +93,7 @@ fn listed(devices: &[DeviceDocument]) -> String {
         .numbers("flush us", |device| whole(device.sheet.flush_latency_us))
         .numbers("USD", |device| whole(device.price_usd))
         .words("title", |device| device.title.clone());
-    table.text()
+    show(json, 1, &found, || table.text())
 }
 
 #[derive(Serialize)]

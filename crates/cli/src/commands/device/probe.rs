@@ -1,14 +1,32 @@
 //! `mydyno device probe`.
 
 use super::profile_file::{new_profile, profile_text, today, write_profile};
-use crate::arguments::device::DeviceProbeArguments;
+use crate::arguments::job_duration;
 use crate::commands::show;
 use crate::console::{Console, stop_flag, tell};
 use crate::failure::Outcome;
 use base::document;
+use clap::Args;
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
+use std::path::PathBuf;
+use std::time::Duration;
 use storage::fio::{Fio, FioResult};
 use storage::probe::{Naming, ProbeOptions, Probed, expected_duration, probe};
+
+#[derive(Args)]
+pub struct DeviceProbeArguments {
+    /// Directory on the storage to measure; a file of up to 1 GiB is made there and removed
+    pub directory: PathBuf,
+    /// File of the profile; ends in .toml and must not exist yet [default: print it]
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
+    /// Measured time of each of about ten jobs, in seconds
+    #[arg(long, default_value = "5", value_parser = job_duration)]
+    pub seconds: Duration,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
 
 document! {
     /// What was measured, and the profile that was made of it.
@@ -60,9 +78,8 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     let total = expected_duration(options.runtime);
     let probed = probe(&fio, &options, &stop, &mut |what, done| {
         console.show_work(what, done, total);
-    });
+    })?;
     console.done();
-    let probed = probed?;
     if !probed.direct {
         tell(format_args!(
             "note: the file system of {} has no O_DIRECT: its page cache was measured too",
@@ -75,9 +92,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     let profile =
         probed.profile(&Naming { name: naming_base, source: source(&fio, arguments, &probed) })?;
     let text = profile_text(&profile)?;
-    if let Some(output) = &arguments.profile {
-        write_profile(output, &text)?;
-    }
+    write_profile(arguments.profile.as_deref(), &text)?;
     let found = ProbeDocument::of(&fio, arguments, &probed, profile);
     show(arguments.json, 1, &found, || match &found.output {
         None => text,
@@ -92,14 +107,11 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
 }
 
 fn words(measured: &MeasurementDocument) -> String {
+    let MeasurementDocument { what, queue_depth, iops, mb_per_s, .. } = measured;
+    let [mean_us, p99_us] = [measured.latency_mean_us, measured.latency_p99_us];
     format!(
-        "{:<18} depth {:>3}: {:>9.0} IOPS {:>8.1} MB/s, {:>9.1} us mean, {:>9.1} us p99\n",
-        measured.what,
-        measured.queue_depth,
-        measured.iops,
-        measured.mb_per_s,
-        measured.latency_mean_us,
-        measured.latency_p99_us
+        "{what:<18} depth {queue_depth:>3}: {iops:>9.0} IOPS {mb_per_s:>8.1} MB/s, {mean_us:>9.1} \
+         us mean, {p99_us:>9.1} us p99\n"
     )
 }
 

@@ -22,31 +22,27 @@ pub(super) fn new_profile(output: Option<&Path>, of: &Path) -> Result<String, Fa
         text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let plain = plain.trim_matches('-');
     if let Some(file) = output {
-        if file.extension().is_none_or(|ending| ending != "toml") {
-            let why = format!("{}: a profile's file ends in .toml", file.display());
-            return Err(Failure::new(Exit::Usage, why));
-        }
+        let is_toml = file.extension().is_some_and(|ending| ending == "toml");
+        let why = format!("{}: a profile's file ends in .toml", file.display());
+        Failure::usage_if(!is_toml, why)?;
         require_new(file)?;
     }
     Ok(if plain.is_empty() { "probed" } else { plain }.to_owned())
 }
 
 fn require_new(file: &Path) -> Result<(), Failure> {
-    if !file.exists() {
-        return Ok(());
-    }
     let why = format!("{} is there already; remove it or name another file", file.display());
-    Err(Failure::new(Exit::Usage, why))
+    Failure::usage_if(file.exists(), why)
 }
 
-/// Writes a new profile. The work before may take minutes, in which another one may have come.
-pub(super) fn write_profile(output: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a new profile, where it has a file. The work before may take minutes, in which another one may have come.
+pub(super) fn write_profile(output: Option<&Path>, text: &str) -> Result<(), Failure> {
+    let Some(output) = output else { return Ok(()) };
     require_new(output)?;
     write_file(output, text)
 }
 
 /// As in sources: `2026-11-21`.
 pub(super) fn today() -> String {
-    let now = DateTime::now().to_string();
-    now.split([' ', 'T']).next().unwrap_or_default().to_owned()
+    DateTime::now().to_string().split([' ', 'T']).next().unwrap_or_default().to_owned()
 }

@@ -1,20 +1,54 @@
 //! `mydyno device verify`.
 
-use crate::arguments::device::DeviceVerifyArguments;
+use crate::arguments::job_duration;
 use crate::commands::show;
 use crate::console::{Console, stop_flag};
-use crate::failure::{Failure, Outcome};
-use crate::text::device::{count, table};
-use crate::text::format::percent;
-use base::{Dilation, Exit, document};
+use crate::failure::Outcome;
+use crate::text::format::{or_dash, percent};
+use analyse::Table;
+use base::{Dilation, Exit, document, parse_share};
+use clap::Args;
 use device::Profile;
 use serde::Serialize;
+use spec::parse_dilation;
 use std::path::PathBuf;
 use std::time::Duration;
 use storage::fio::Fio;
 use storage::verify::{
     FigureVerdict, VerifiedFigure, VerifyOptions, default_directory, expected_duration, verify,
 };
+
+#[derive(Args)]
+pub struct DeviceVerifyArguments {
+    /// Names of `device list`, or files that end in .toml
+    #[arg(required_unless_present = "all", value_name = "PROFILE")]
+    pub profiles: Vec<String>,
+    /// Verify every device of `device list`
+    #[arg(long, conflicts_with = "profiles")]
+    pub all: bool,
+    /// Directory of fio's file [default: memory where it has room, else mydyno's own directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub directory: Option<PathBuf>,
+    /// Measured time of each figure, in seconds
+    #[arg(long, default_value = "5", value_parser = job_duration)]
+    pub seconds: Duration,
+    /// Run fio's clock and the device K times slower than real ones, 1/32 to 100 (faster below 1),
+    /// so that a small host is fast enough for the device; --seconds are those of that clock
+    #[arg(long, value_name = "K", default_value = "1", value_parser = parse_dilation)]
+    pub dilate: Dilation,
+    /// Share of each device that holds live data, as 5%; flash then takes random writes faster, and
+    /// what its sheet says of an arm is left out
+    #[arg(long, value_name = "SHARE", value_parser = used_share)]
+    pub used: Option<f64>,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn used_share(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).filter(|share| device::is_occupancy(*share));
+    share.ok_or_else(|| "give a share from 0.1% to 100%, as 5%".to_owned())
+}
 
 document! {
     /// What was found of all devices that were asked for.
@@ -72,14 +106,17 @@ fn writes_by_use(profile: &Profile) -> Vec<WritesByUse> {
 pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     // A sheet is of what has been written for long.
     let used = |profile: Profile| profile.occupied(arguments.used.unwrap_or(profile.occupancy()));
-    let profiles: Vec<Profile> = profiles(arguments)?.into_iter().map(used).collect();
+    let named = arguments.profiles.iter().map(|name| storage::profile(name));
+    let all = if arguments.all { device::builtins() } else { named.collect::<Result<_, _>>()? };
+    let profiles: Vec<Profile> = all.into_iter().map(used).collect();
     let fio = Fio::find()?;
     storage::shim_library()?;
-    let options = VerifyOptions {
-        directory: directory(arguments)?,
-        runtime: arguments.seconds,
-        dilation: arguments.dilate,
+    let directory = match &arguments.directory {
+        Some(directory) => directory.clone(),
+        None => default_directory(server::Home::from_env()?.root()),
     };
+    let options =
+        VerifyOptions { directory, runtime: arguments.seconds, dilation: arguments.dilate };
     let stop = stop_flag();
     let mut console = Console::new()?;
     let real = |dilated: Duration| dilated.mul_f64(options.dilation.factor());
@@ -93,14 +130,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
         let figures = verify(&fio, profile, &options, &stop, &mut |figure, done| {
             let what = format!("{}: {figure}", profile.name);
             console.show_work(&what, before + real(done), total);
-        });
-        let figures = match figures {
-            Ok(figures) => figures,
-            Err(error) => {
-                console.done();
-                return Err(error.into());
-            }
-        };
+        })?;
         before += duration;
         devices.push(VerifiedDocument {
             name: profile.name.clone(),
@@ -128,41 +158,108 @@ fn words(document: &VerifyDocument) -> String {
     let tables = document.devices.iter().map(|device| {
         let table = table(&device.name, &device.title, &device.figures);
         let by_use = device.random_writes_by_use.iter();
-        let by_use: Vec<String> =
-            by_use.map(|at| format!("{} {:.0}", percent(at.used_share, 0), at.iops)).collect();
+        let by_use = by_use.map(|at| format!("{} {:.0}", percent(at.used_share, 0), at.iops));
+        let by_use = by_use.collect::<Vec<_>>().join(", ");
         match by_use.is_empty() {
             true => format!("{table}\n"),
-            false => format!(
-                "{table}random writes per second by the share in use: {}\n\n",
-                by_use.join(", ")
-            ),
+            false => format!("{table}random writes per second by the share in use: {by_use}\n\n"),
         }
     });
+    let tables: String = tables.collect();
+    let VerifyDocument { fio_version, seconds, directory, within, .. } = document;
+    let VerifyDocument { host_limited, outside, .. } = document;
     format!(
-        "{}, {} s for each figure{}, files in {}\n\n{}{} within, {} host-limited, {} outside\n",
-        document.fio_version,
-        document.seconds,
-        dilated,
-        document.directory,
-        tables.collect::<String>(),
-        document.within,
-        document.host_limited,
-        document.outside
+        "{fio_version}, {seconds} s for each figure{dilated}, files in {directory}\n\n{tables}\
+         {within} within, {host_limited} host-limited, {outside} outside\n"
     )
 }
 
-fn profiles(arguments: &DeviceVerifyArguments) -> Result<Vec<Profile>, Failure> {
-    if arguments.all {
-        return Ok(device::builtins());
-    }
-    let read = |name: &String| storage::profile(name).map_err(Failure::from);
-    arguments.profiles.iter().map(read).collect()
+/// The figures of one device.
+fn table(name: &str, title: &str, figures: &[VerifiedFigure]) -> String {
+    let deviation = |figure: &VerifiedFigure| figure.deviation_share * 100.0;
+    let table = Table::of(figures)
+        .words("figure", |figure| figure.key.to_owned())
+        .numbers("depth", |figure| figure.queue_depth.to_string())
+        .numbers("sheet", |figure| number(figure.sheet, figure.unit))
+        .numbers("measured", |figure| number(figure.measured, figure.unit))
+        .numbers("deviation", |figure| format!("{:+.1} %", deviation(figure)))
+        .numbers("host", |figure| number(figure.host_limit, figure.unit))
+        .numbers("in time", |figure| or_dash(figure.fidelity_share, |share| percent(share, 1)))
+        .words("verdict", |figure| verdict(figure));
+    format!("{name}: {title}\n{}", table.text())
 }
 
-/// Memory, or mydyno's own directory, unless one is named.
-fn directory(arguments: &DeviceVerifyArguments) -> Result<PathBuf, Failure> {
-    match &arguments.directory {
-        Some(directory) => Ok(directory.clone()),
-        None => Ok(default_directory(server::Home::from_env()?.root())),
+fn number(value: f64, unit: &str) -> String {
+    let unit = match unit {
+        "mb_per_s" => " MB/s",
+        "us" => " us",
+        _ => "",
+    };
+    let decimals = usize::from(value < 100.0);
+    format!("{value:.decimals$}{unit}")
+}
+
+/// How many figures came out so.
+fn count<'a>(figures: impl Iterator<Item = &'a VerifiedFigure>, verdict: FigureVerdict) -> usize {
+    figures.filter(|figure| figure.verdict == verdict).count()
+}
+
+fn verdict(figure: &VerifiedFigure) -> String {
+    let bound = percent(figure.bound_share, 0);
+    let mut text = match figure.verdict {
+        FigureVerdict::Within => format!("within {bound}"),
+        FigureVerdict::Outside => format!("OUTSIDE {bound}"),
+        FigureVerdict::HostLimited => {
+            "host-limited: this host is too slow or too busy to tell".to_owned()
+        }
+    };
+    if let Some(share) = figure.overrun_share.filter(|share| *share >= 0.0005) {
+        text += &format!(", {} overran", percent(share, 1));
+    }
+    if let (FigureVerdict::HostLimited, Some(late_us)) = (figure.verdict, figure.lateness_mean_us) {
+        text += &format!(", {late_us:.0} us late on average");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, table};
+    use storage::verify::{FigureVerdict, VerifiedFigure};
+
+    #[test]
+    fn tables() {
+        let figure = VerifiedFigure {
+            key: "random_read_iops",
+            unit: "iops",
+            queue_depth: 32,
+            sheet: 100_000.0,
+            measured: 93_000.0,
+            deviation_share: -0.07,
+            bound_share: 0.05,
+            host_limit: 250_000.0,
+            fidelity_share: Some(0.991),
+            overrun_share: Some(0.004),
+            lateness_mean_us: Some(3.0),
+            requests: 1,
+            verdict: FigureVerdict::Outside,
+        };
+        let limited = VerifiedFigure {
+            key: "read_latency_us",
+            unit: "us",
+            sheet: 90.0,
+            measured: 95.5,
+            host_limit: 88.0,
+            fidelity_share: None,
+            overrun_share: None,
+            verdict: FigureVerdict::HostLimited,
+            ..figure.clone()
+        };
+        let figures = [figure, limited];
+        let said = table("x", "An X", &figures);
+        assert!(said.contains("-7.0 %") && said.contains("OUTSIDE 5 %, 0.4 % overran"), "{said}");
+        assert!(said.contains("95.5 us") && said.contains("host-limited"), "{said}");
+        assert_eq!(count(figures.iter(), FigureVerdict::HostLimited), 1);
+        assert_eq!(count(figures.iter(), FigureVerdict::Within), 0);
     }
 }
