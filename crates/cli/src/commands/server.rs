@@ -6,8 +6,8 @@ use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArgume
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use ::server::{
-    AfterStop, Availability, Ending, Home, Instance, ListedEngine, NamedInstance, Secret,
-    ServerBuild, find, install, list, named, preset, render_dsn,
+    AfterStop, Ending, Home, Instance, ListedEngine, NamedInstance, Secret, ServerBuild, find,
+    install, list, named, preset, render_dsn,
 };
 use analyse::Table;
 use base::{Exit, Warehouses, document};
@@ -37,17 +37,15 @@ struct ServersDocument {
 }
 
 document! {
-    struct EngineDocument from (engine: ListedEngine);
+    struct EngineDocument from (listed: ListedEngine);
+    let ListedEngine { engine, availability, build } = listed;
     {
-        name: String = engine.name,
-        about: String = engine.about,
-        availability: &'static str = match engine.availability {
-            Availability::Installed => "installed",
-            Availability::OnMachine => "on_machine",
-            Availability::NotInstalled => "not_installed",
-        },
-        version: String = engine.version,
-        binary: Option<String> = engine.build.map(|build| build.binary.display().to_string()),
+        name: &'static str = &engine.name,
+        about: &'static str = &engine.about,
+        availability: &'static str = availability.name(),
+        /// The one at hand, or the one that installing would bring.
+        version: String = build.as_ref().map_or(&engine.version, |build| &build.version).clone(),
+        binary: Option<String> = build.map(|build| build.binary.display().to_string()),
     }
 }
 
@@ -76,10 +74,10 @@ fn list_all(home: &Home, json: bool) -> Outcome {
 
 fn listed(ServersDocument { engines, servers }: &ServersDocument) -> String {
     let table = Table::of(engines)
-        .words("engine", |engine| engine.name.clone())
+        .words("engine", |engine| engine.name.to_owned())
         .words("availability", |engine| engine.availability.replace('_', " "))
         .words("version", |engine| engine.version.clone())
-        .words("about", |engine| engine.about.clone());
+        .words("about", |engine| engine.about.to_owned());
     let mut out = table.text();
     for ServerDocument { name, engine, version, running, dsn, .. } in servers {
         let state = if *running { "running" } else { "stopped" };
