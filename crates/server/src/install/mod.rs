@@ -116,15 +116,12 @@ fn from_file(of: &mut Installation<'_>, file: &Path, sha256: String) -> ServerRe
 /// Official archives hold one directory with everything in it, those inside jars hold everything at
 /// the top.
 fn server_root(unpacked: &Path, file: &Path) -> ServerResult<PathBuf> {
-    let mut candidates = vec![unpacked.to_owned()];
-    candidates.extend(home::entries(unpacked)?);
-    candidates.into_iter().find(|directory| binary_in(directory).is_some()).ok_or_else(|| {
-        ServerError::Archive {
-            file: file.to_owned(),
-            why: "it holds no bin/mysqld or bin/mariadbd; give the official binary archive of the \
-                server"
-                .to_owned(),
-        }
+    let mut candidates = [unpacked.to_owned()].into_iter().chain(home::entries(unpacked)?);
+    candidates.find(|directory| binary_in(directory).is_some()).ok_or_else(|| {
+        let why = "it holds no bin/mysqld or bin/mariadbd; give the official binary archive of \
+                   the server"
+            .to_owned();
+        ServerError::Archive { file: file.to_owned(), why }
     })
 }
 
@@ -138,11 +135,9 @@ fn complete(of: &mut Installation<'_>, unpacked: &Unpacked) -> ServerResult<Mani
         file: unpacked.root.clone(),
         why: format!("{} holds no server binary", unpacked.origin),
     })?;
-    let directory = [&unpacked.libraries, &of.engine.libraries]
-        .into_iter()
-        .flatten()
-        .find(|own| unpacked.root.join(own).is_dir())
-        .map_or_else(|| PathBuf::from("mydyno-libs"), PathBuf::clone);
+    let mut own = [&unpacked.libraries, &of.engine.libraries].into_iter().flatten();
+    let own = own.find(|own| unpacked.root.join(own).is_dir()).cloned();
+    let directory = own.unwrap_or_else(|| PathBuf::from("mydyno-libs"));
     if unpacked.libraries.is_none() {
         let provider = galera::below(&unpacked.root.join("usr"));
         for file in [unpacked.root.join(&binary)].into_iter().chain(provider) {
@@ -163,19 +158,15 @@ fn require_engine(engine: &Engine, build: &ServerBuild, from: Option<&Path>) -> 
     if engine.is(build.release) {
         return Ok(());
     }
+    let moved = engine.suite.as_ref().filter(|_| from.is_none());
+    let moved = moved.map(|suite| format!("Debian's suite {suite} has moved on: "));
     Err(ServerError::WrongVersion {
-        what: match from {
-            Some(file) => file.display().to_string(),
-            None => build.origin.clone(),
-        },
+        what: from.map_or_else(|| build.origin.clone(), |file| file.display().to_string()),
         wanted: format!("{} ({})", engine.series, engine.name),
         got: build.version.clone(),
         todo: format!(
             "{}give an official archive of that series: mydyno server install {} --from FILE",
-            match (&engine.suite, from) {
-                (Some(suite), None) => format!("Debian's suite {suite} has moved on: "),
-                _ => String::new(),
-            },
+            moved.unwrap_or_default(),
             engine.name
         ),
     })
@@ -183,9 +174,8 @@ fn require_engine(engine: &Engine, build: &ServerBuild, from: Option<&Path>) -> 
 
 fn write_manifest(root: &Path, manifest: &Manifest) -> ServerResult<()> {
     let path = root.join(MANIFEST);
-    let text = toml::to_string(manifest).map_err(|error| ServerError::Data {
-        what: format!("cannot describe the engine: {error}"),
-        path: path.clone(),
+    let text = toml::to_string(manifest).map_err(|error| {
+        ServerError::data(&path, format!("cannot describe the engine: {error}"))
     })?;
     fs::write(&path, text).map_err(io_at("write", &path))
 }
