@@ -8,7 +8,7 @@ use crate::instance_dir::InstanceDir;
 use crate::launch::Launch;
 use crate::process::{self, Ending, NotReady};
 use crate::settings::Settings;
-use crate::{ServerBuild, ServerError, ServerResult, dsn};
+use crate::{ServerBuild, ServerError, ServerResult};
 use base::{CpuList, Dilation};
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -108,19 +108,6 @@ impl Instance {
         loopback_options(self.port, &self.launch.password, &self.launch.layout.data)
     }
 
-    /// Login over the unix socket.
-    pub fn socket_options(&self) -> ConnectOptions {
-        ConnectOptions {
-            address: Address::Unix(self.launch.layout.socket.clone()),
-            ..self.connect_options()
-        }
-    }
-
-    /// The address for people, without the password.
-    pub fn dsn(&self) -> String {
-        dsn::render(&self.connect_options(), dsn::Secret::Hidden)
-    }
-
     /// Its process: another one after it was started again.
     pub fn pid(&self) -> u32 {
         self.process().pid()
@@ -143,12 +130,8 @@ impl Instance {
         &self.launch.layout.data
     }
 
-    /// The lines of its my.cnf. Effective values are the server's to tell.
-    pub fn settings(&self) -> &[(String, String)] {
-        self.settings.lines()
-    }
-
-    /// The text of its my.cnf. There is no password in it.
+    /// The text of its my.cnf, whose effective values are the server's to tell. There is no
+    /// password in it.
     pub fn my_cnf(&self) -> String {
         self.settings.my_cnf()
     }
@@ -198,7 +181,15 @@ impl Instance {
     /// Kills the server, as a power failure would end it.
     pub fn kill(&self) -> ServerResult<ExitStatus> {
         let ended = self.process().kill(process::KILL_TIMEOUT);
-        ended.ok_or_else(|| self.stuck())
+        ended.ok_or_else(|| ServerError::Failed {
+            engine: self.launch.build.engine.clone(),
+            stage: "did not stop",
+            why: format!(
+                "process {} is still there after SIGKILL; it hangs in the kernel (a hanging disk?)",
+                self.pid()
+            ),
+            log: self.log_tail(),
+        })
     }
 
     /// Starts a server that has ended on its own data and port, and waits until it takes
@@ -255,18 +246,6 @@ impl Instance {
         ready
     }
 
-    fn stuck(&self) -> ServerError {
-        ServerError::Failed {
-            engine: self.launch.build.engine.clone(),
-            stage: "did not stop",
-            why: format!(
-                "process {} is still there after SIGKILL; it hangs in the kernel (a hanging disk?)",
-                self.pid()
-            ),
-            log: self.log_tail(),
-        }
-    }
-
     pub(crate) fn process(&self) -> MutexGuard<'_, ChildProcess> {
         // A panic elsewhere leaves the process as it is, and it must still be ended.
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
@@ -299,7 +278,6 @@ pub(crate) fn loopback_options(port: u16, password: &Password, data: &Path) -> C
 
 /// Reads the password of an instance that is not in this process.
 pub(crate) fn read_password(path: &Path) -> ServerResult<Password> {
-    std::fs::read_to_string(path)
-        .map(|text| Password::new(text.trim_end()))
-        .map_err(io_at("read", path))
+    let text = std::fs::read_to_string(path).map_err(io_at("read", path))?;
+    Ok(Password::new(text.trim_end()))
 }

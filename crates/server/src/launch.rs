@@ -67,13 +67,9 @@ impl Launch {
             set.extend(node.lines(&self.layout, &self.set));
         }
         let mut settings = Settings::new(&self.build, &self.layout, port, &set);
-        let mut notes = Vec::new();
-        let direct_io_on = match self.options.storage {
-            Storage::Real => Some(self.layout.data.as_path()),
-            Storage::Emulated => None,
-        };
-        settings.fit_to_machine(&self.options.set, direct_io_on, &mut notes);
-        for note in notes {
+        let is_real = self.options.storage == Storage::Real;
+        let direct_io_on = is_real.then_some(self.layout.data.as_path());
+        for note in settings.fit_to_machine(&self.options.set, direct_io_on) {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }
@@ -112,7 +108,7 @@ impl Launch {
             redo_bytes: settings.redo_bytes(&self.build),
             redo_is_remade: settings.remakes_redo(&self.build, image.redo_file_bytes(0)),
         })?;
-        self.copied = Some(image.key().directory_name());
+        self.copied = Some(image.name());
         Ok(())
     }
 
@@ -137,10 +133,8 @@ impl Launch {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let port = match preferred {
-                Some(port) => port,
-                None => process::free_ports(1)?[0],
-            };
+            let port =
+                preferred.map_or_else(|| process::free_ports(1).map(|ports| ports[0]), Ok)?;
             let settings = self.settings(port)?;
             for (name, bytes) in &self.options.files {
                 home::write_private(&self.layout.directory.join(name), bytes)?;
@@ -148,17 +142,16 @@ impl Launch {
             let begun = self.begin()?;
             match self.try_start(&arguments, &begun, port) {
                 Ok(process) => {
-                    self.note_limits(begun.log_bytes);
+                    self.note_limits(&self.log_of(&begun));
                     return Ok((process, port, settings));
                 }
-                Err(error) => {
-                    let log = self.log_of(&begun);
-                    if attempt == PORT_TRIES || !port_was_taken(&log) {
-                        return Err(error);
-                    }
-                    if let Some(wanted) = preferred.take() {
-                        self.notes.push(format!("port {wanted} is taken; another is used"));
-                    }
+                Err(error) if attempt == PORT_TRIES || !port_was_taken(&self.log_of(&begun)) => {
+                    return Err(error);
+                }
+                Err(_) => {
+                    let taken = preferred.take();
+                    let note = |port| format!("port {port} is taken; another is used");
+                    self.notes.extend(taken.map(note));
                 }
             }
         }
@@ -175,13 +168,11 @@ impl Launch {
                 Lifetime::Named(_) => self.record(process.pid(), port),
                 Lifetime::Private => Ok(()),
             };
-            match recorded.and_then(|()| self.wait_ready(|| process.ended(), begun)) {
-                Ok(()) => Ok(process),
-                Err(error) => {
-                    process.kill(process::KILL_TIMEOUT);
-                    Err(error)
-                }
+            let ready = recorded.and_then(|()| self.wait_ready(|| process.ended(), begun));
+            if ready.is_err() {
+                process.kill(process::KILL_TIMEOUT);
             }
+            ready.map(|()| process)
         });
         self.forget_init_file()?;
         started
@@ -207,13 +198,10 @@ impl Launch {
     pub(crate) fn begin(&self) -> ServerResult<StartTry> {
         let mut sql = String::from("SET SESSION sql_log_bin = 0;\n");
         if self.options.galera.is_some() {
-            sql.push_str("SET SESSION wsrep_on = OFF;\n");
+            sql += "SET SESSION wsrep_on = OFF;\n";
         }
-        sql.push_str(&initialise::accounts_sql(&self.build, &self.password));
-        for statement in &self.options.init {
-            sql.push_str(statement);
-            sql.push_str(";\n");
-        }
+        sql += &initialise::accounts_sql(&self.build, &self.password);
+        sql.extend(self.options.init.iter().map(|statement| format!("{statement};\n")));
         home::write_private(&self.layout.init_file(), sql)?;
         // A killed server leaves it, and a process that nobody has reaped passes for its owner.
         // This directory is locked.
@@ -302,14 +290,10 @@ impl Launch {
     }
 
     /// A server that may not open enough files lowers its limits and only its log tells.
-    fn note_limits(&mut self, log_start: u64) {
-        let log = process::log_since(&self.layout.log(), log_start);
+    fn note_limits(&mut self, log: &str) {
         let told = log.lines().filter_map(|line| Some(&line[line.find("Changed limits:")?..]));
-        self.notes.extend(
-            told.map(|told| {
-                format!("the server lowered its own limits (raise `ulimit -n`): {told}")
-            }),
-        );
+        let note = |told| format!("the server lowered its own limits (raise `ulimit -n`): {told}");
+        self.notes.extend(told.map(note));
     }
 }
 

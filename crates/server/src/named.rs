@@ -10,7 +10,7 @@ use crate::{Home, ServerBuild, ServerError, ServerResult, dsn};
 use rustix::process::Pid;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wire::{Address, ConnectOptions};
+use wire::{ConnectOptions, Password};
 
 const NAME_BYTES_MAX: usize = 64;
 
@@ -29,19 +29,10 @@ impl NamedInstance {
         Ok(loopback_options(self.port, &password, &self.data))
     }
 
-    /// Login over the unix socket.
-    pub fn socket_options(&self) -> ServerResult<ConnectOptions> {
-        Ok(ConnectOptions {
-            address: Address::Unix(self.socket.clone()),
-            ..self.connect_options()?
-        })
-    }
-
     /// The address for people, without the password.
     pub fn dsn(&self) -> String {
-        let nobody = wire::Password::default();
-        let options = loopback_options(self.port, &nobody, &self.data);
-        dsn::render(&options, dsn::Secret::Hidden)
+        let nobody = Password::default();
+        dsn::render(&loopback_options(self.port, &nobody, &self.data), dsn::Secret::Hidden)
     }
 
     /// Its own directory.
@@ -107,30 +98,23 @@ fn read(home: &Home, name: &str) -> ServerResult<Option<NamedInstance>> {
     let directory = home.instances().join(name);
     let path = directory.join(RECORD);
     let Some(text) = home::read_if_there(&path)? else { return Ok(None) };
-    let mut instance: NamedInstance =
-        serde_json::from_str(&text).map_err(|error| ServerError::Data {
-            what: format!(
-                "the record of this server is damaged ({error}); stop it with `mydyno server \
-            stop {name}`"
-            ),
-            path,
-        })?;
-    instance.running = i32::try_from(instance.pid)
-        .ok()
-        .and_then(Pid::from_raw)
-        .is_some_and(|pid| process::is_server_with(pid, &directory.join("my.cnf")));
-    instance.name = name.to_owned();
-    instance.directory = directory;
-    Ok(Some(instance))
+    let instance: NamedInstance = serde_json::from_str(&text).map_err(|error| {
+        let why = format!(
+            "the record of this server is damaged ({error}); stop it with `mydyno server stop \
+             {name}`"
+        );
+        ServerError::data(path, why)
+    })?;
+    let pid = i32::try_from(instance.pid).ok().and_then(Pid::from_raw);
+    let is_it = |pid| process::is_server_with(pid, &directory.join("my.cnf"));
+    let running = pid.is_some_and(is_it);
+    Ok(Some(NamedInstance { name: name.to_owned(), running, directory, ..instance }))
 }
 
 fn check_name(name: &str) -> ServerResult<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let good = !name.is_empty()
-        && name.len() <= NAME_BYTES_MAX
-        && name.chars().all(plain)
-        && !name.starts_with(['.', '-']);
-    if good {
+    let has_length = (1..=NAME_BYTES_MAX).contains(&name.len());
+    if has_length && name.chars().all(plain) && !name.starts_with(['.', '-']) {
         return Ok(());
     }
     Err(ServerError::BadName {
