@@ -273,11 +273,9 @@ mod tests {
     use super::{Naming, Probed, StorageFacts};
     use crate::fio::{FioResult, Latency};
     use device::Profile;
-    use std::time::Duration;
 
     fn measured(iops: f64, mean_us: f64, bytes: f64) -> FioResult {
         let latency = Latency {
-            count: 1000,
             mean_us,
             deviation_us: mean_us * 3.0,
             p50_us: mean_us,
@@ -288,7 +286,6 @@ mod tests {
             iops,
             mb_per_s: iops * bytes / 1e6,
             requests: 1000,
-            runtime: Duration::from_secs(1),
             latency,
             flush: Some(Latency { mean_us: 900.0, ..latency }),
         }
