@@ -22,6 +22,8 @@ const HOST_MARGIN: f64 = 1.1;
 /// What is written of a file where the place of the bytes does not matter: long files are mostly
 /// holes.
 pub(super) const SPAN_BYTES: u64 = 1 << 30;
+/// Figures of a device that has been written to for long.
+const PRECONDITIONED: [&str; 2] = ["random_write_iops", "random_mixed_iops"];
 /// Time for fio to settle.
 const SETTLE: Duration = Duration::from_millis(300);
 const HOST_RUNTIME_MAX: Duration = Duration::from_secs(2);
@@ -120,7 +122,7 @@ pub(super) struct FigureCheck {
     pub(super) metric: SheetMetric,
     sheet: f64,
     pub(super) job: FioJob,
-    /// The figure is one of a device that has been written to for long.
+    /// See [`PRECONDITIONED`].
     pub(super) preconditioned: bool,
 }
 
@@ -130,15 +132,13 @@ pub(super) struct HostLimit(pub f64);
 
 /// What a sheet promises, as jobs.
 pub(super) fn checks(profile: &Profile, runtime: Duration) -> StorageResult<Vec<FigureCheck>> {
+    use Pattern::{FlushedWrite, RandomMixed, RandomRead, RandomWrite};
+    use Pattern::{SequentialRead, SequentialWrite};
+    use SheetMetric::{FlushLatency, Iops, MbPerS, ReadLatency};
     let sheet = &profile.sheet;
     let job = |pattern, depth: Option<u32>| job(pattern, depth.unwrap_or(1), runtime);
     let sequential = |pattern| job(pattern, Some(SEQUENTIAL_QUEUE_DEPTH));
-    let writes = job(Pattern::RandomWrite, sheet.random_write_queue_depth);
-    let check = |key, metric, sheet: Option<f64>, job| {
-        Some(FigureCheck { key, metric, sheet: sheet?, job, preconditioned: false })
-    };
-    let iops = |key, sheet, job| check(key, SheetMetric::Iops, sheet, job);
-    let mb_per_s = |key, sheet, job| check(key, SheetMetric::MbPerS, sheet, job);
+    let writes = job(RandomWrite, sheet.random_write_queue_depth);
     // A sheet is of a full device. How fast a disk is over a part of its tracks is not promised.
     let gain = profile.random_write_gain(profile.occupancy());
     let of_arm = |figure: Option<f64>| {
@@ -148,42 +148,24 @@ pub(super) fn checks(profile: &Profile, runtime: Duration) -> StorageResult<Vec<
     // The writes among them take so much less.
     let spared_s = random_writes.map_or(0.0, |iops| MIXED_WRITE_SHARE * (gain - 1.0) / iops);
     let mixed = of_arm(sheet.random_mixed_iops).map(|full| 1.0 / (1.0 / full - spared_s));
-    let mixed_job = job(Pattern::RandomMixed, sheet.random_read_queue_depth);
-    let mixed = iops("random_mixed_iops", mixed, mixed_job);
-    let sustained = iops("random_write_iops", random_writes, sustained(profile, writes));
+    let reading = of_arm(sheet.sequential_read_mb_per_s);
+    let writing = of_arm(sheet.sequential_write_mb_per_s);
+    let read_depth = sheet.random_read_queue_depth;
     let all = [
-        iops(
-            "random_read_iops",
-            of_arm(sheet.random_read_iops),
-            job(Pattern::RandomRead, sheet.random_read_queue_depth),
-        ),
-        sustained.map(|check| FigureCheck { preconditioned: true, ..check }),
-        mixed.map(|check| FigureCheck { preconditioned: true, ..check }),
-        iops("random_write_peak_iops", sheet.random_write_peak_iops, peak(profile, writes)),
-        mb_per_s(
-            "sequential_read_mb_per_s",
-            of_arm(sheet.sequential_read_mb_per_s),
-            sequential(Pattern::SequentialRead),
-        ),
-        mb_per_s(
-            "sequential_write_mb_per_s",
-            of_arm(sheet.sequential_write_mb_per_s),
-            sequential(Pattern::SequentialWrite),
-        ),
-        check(
-            "read_latency_us",
-            SheetMetric::ReadLatency,
-            of_arm(sheet.read_latency_us),
-            job(Pattern::RandomRead, None),
-        ),
-        check(
-            "flush_latency_us",
-            SheetMetric::FlushLatency,
-            sheet.flush_latency_us,
-            job(Pattern::FlushedWrite, None),
-        ),
+        ("random_read_iops", Iops, of_arm(sheet.random_read_iops), job(RandomRead, read_depth)),
+        ("random_write_iops", Iops, random_writes, sustained(profile, writes)),
+        ("random_mixed_iops", Iops, mixed, job(RandomMixed, read_depth)),
+        ("random_write_peak_iops", Iops, sheet.random_write_peak_iops, peak(profile, writes)),
+        ("sequential_read_mb_per_s", MbPerS, reading, sequential(SequentialRead)),
+        ("sequential_write_mb_per_s", MbPerS, writing, sequential(SequentialWrite)),
+        ("read_latency_us", ReadLatency, of_arm(sheet.read_latency_us), job(RandomRead, None)),
+        ("flush_latency_us", FlushLatency, sheet.flush_latency_us, job(FlushedWrite, None)),
     ];
-    let checks: Vec<FigureCheck> = all.into_iter().flatten().collect();
+    let promised = all.into_iter().filter_map(|(key, metric, sheet, job)| {
+        let preconditioned = PRECONDITIONED.contains(&key);
+        Some(FigureCheck { key, metric, sheet: sheet?, job, preconditioned })
+    });
+    let checks: Vec<FigureCheck> = promised.collect();
     if checks.is_empty() {
         // Nothing missed would look like everything met.
         return Err(StorageError::EmptySheet { name: profile.name.clone() });
@@ -244,18 +226,14 @@ impl FigureCheck {
         } else {
             host_limit / self.sheet
         };
-        if room < HOST_MARGIN {
-            return FigureVerdict::HostLimited;
-        }
-        if is_within {
-            return FigureVerdict::Within;
-        }
         // The limit was taken without the cost of the emulation itself, and perhaps in a quieter
         // second.
-        if self.would_do(measured, emulation) {
-            return FigureVerdict::HostLimited;
+        let is_limited = room < HOST_MARGIN || !is_within && self.would_do(measured, emulation);
+        match (is_limited, is_within) {
+            (true, _) => FigureVerdict::HostLimited,
+            (false, true) => FigureVerdict::Within,
+            (false, false) => FigureVerdict::Outside,
         }
-        FigureVerdict::Outside
     }
 
     fn is_within(&self, value: f64) -> bool {
@@ -264,33 +242,23 @@ impl FigureCheck {
 
     /// Would the device meet its sheet on a host that is never late, and asks again at once?
     fn would_do(&self, measured: f64, emulation: &KindTimes) -> bool {
-        let Some(lateness_us) = emulation.lateness_us else {
-            return false;
-        };
-        match self.metric {
-            SheetMetric::ReadLatency | SheetMetric::FlushLatency => {
-                let longest_us = measured - lateness_us;
-                let shortest_us = longest_us - CALL_US;
-                let bound_us = self.sheet * self.metric.bound_share();
-                shortest_us <= self.sheet + bound_us && longest_us >= self.sheet - bound_us
-            }
-            SheetMetric::Iops => self.reaches(self.modelled_per_s(emulation, lateness_us)),
-            SheetMetric::MbPerS => {
-                let per_s = self.modelled_per_s(emulation, lateness_us);
-                self.reaches(per_s.map(|per_s| per_s * f64::from(self.job.block_bytes) / 1e6))
-            }
+        let Some(lateness_us) = emulation.lateness_us else { return false };
+        let bound_share = self.metric.bound_share();
+        if self.metric.is_time() {
+            let longest_us = measured - lateness_us;
+            let shortest_us = longest_us - CALL_US;
+            let bound_us = self.sheet * bound_share;
+            return shortest_us <= self.sheet + bound_us && longest_us >= self.sheet - bound_us;
         }
-    }
-
-    /// Little's law: with all the requests outstanding that fio was told to have, each of them as
-    /// long as the model made it.
-    fn modelled_per_s(&self, emulation: &KindTimes, lateness_us: f64) -> Option<f64> {
-        let modelled_us = emulation.response_us? - lateness_us;
-        (modelled_us > 0.0).then(|| f64::from(self.job.queue_depth) / modelled_us * 1e6)
-    }
-
-    fn reaches(&self, rate: Option<f64>) -> bool {
-        rate.is_some_and(|rate| rate >= self.sheet * (1.0 - self.metric.bound_share()))
+        // Little's law: with all the requests outstanding that fio was told to have, each of them
+        // as long as the model made it.
+        let modelled_us = emulation.response_us.map(|response_us| response_us - lateness_us);
+        modelled_us.filter(|modelled_us| *modelled_us > 0.0).is_some_and(|modelled_us| {
+            let per_s = f64::from(self.job.queue_depth) / modelled_us * 1e6;
+            let mb_per_s = per_s * f64::from(self.job.block_bytes) / 1e6;
+            let rate = if self.metric == SheetMetric::Iops { per_s } else { mb_per_s };
+            rate >= self.sheet * (1.0 - bound_share)
+        })
     }
 }
 
