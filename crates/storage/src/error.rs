@@ -115,14 +115,10 @@ impl StorageError {
             | StorageError::Contradiction { .. }
             | StorageError::DeviceTooSmall { .. }
             | StorageError::Outside { .. } => Exit::Usage,
-            StorageError::NoShim { .. }
-            | StorageError::Io { .. }
-            | StorageError::BadDirectory { .. }
-            | StorageError::Disk { .. }
-            | StorageError::UnfitBinary { .. }
-            | StorageError::NoFio { .. } => Exit::Environment,
             StorageError::FioFailed { .. } | StorageError::Setup(_) => Exit::Failed,
             StorageError::Interrupted => Exit::Interrupted,
+            // Everything else is something about the machine.
+            _ => Exit::Environment,
         }
     }
 }
