@@ -7,7 +7,7 @@
 //! stands, and refuses to be a donor of everything: a node that is too far behind ends with an
 //! error, and gigabytes are never copied by accident.
 
-use crate::builds::{ServerBuild, before_inherited};
+use crate::builds::ServerBuild;
 use crate::error::io_at;
 use crate::install::interpreter;
 use crate::install::suite::loader_in;
@@ -16,7 +16,7 @@ use crate::release_facts::GALERA_4;
 use crate::settings::Layout;
 use crate::{ServerError, ServerResult, home};
 use itertools::Itertools;
-use std::ffi::OsString;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -177,11 +177,6 @@ impl GaleraNode {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .to_vec()
-    }
-
-    /// What its environment needs: its own script comes before the machine's.
-    pub(crate) fn path(layout: &Layout) -> OsString {
-        before_inherited(&layout.directory, "PATH")
     }
 
     /// Makes it ready for its first start on a clone; gives the arguments of that start.

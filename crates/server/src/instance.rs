@@ -86,7 +86,8 @@ pub struct InstanceOptions {
 pub struct Instance {
     /// What it was started with, and is started again with.
     pub(crate) launch: Launch,
-    pub(crate) port: u16,
+    /// Its port on the loopback interface.
+    pub port: u16,
     pub(crate) settings: Settings,
     pub(crate) process: Mutex<ChildProcess>,
     /// What was not as asked for: fall-backs and lowered limits, for people.
@@ -111,10 +112,6 @@ impl Instance {
     /// Its process: another one after it was started again.
     pub fn pid(&self) -> u32 {
         self.process().pid()
-    }
-
-    pub fn port(&self) -> u16 {
-        self.port
     }
 
     pub fn socket(&self) -> &Path {
@@ -158,20 +155,20 @@ impl Instance {
     /// [`ServerError::Failed`] where even a killed server does not go away.
     pub fn stop(&self, timeout: Duration) -> ServerResult<Ending> {
         self.process().signal(Signal::TERM);
-        let start = Instant::now();
-        match self.wait(|| start.elapsed() >= timeout) {
+        match self.wait(timeout) {
             Some(status) if status.success() => Ok(Ending::Clean),
             Some(status) => Ok(Ending::Died(process::describe(status))),
             None => self.kill().map(|_| Ending::Killed),
         }
     }
 
-    /// How it ended; `None` where it runs on when that is late.
-    fn wait(&self, is_late: impl Fn() -> bool) -> Option<ExitStatus> {
+    /// How it ended; `None` where it runs on then.
+    fn wait(&self, timeout: Duration) -> Option<ExitStatus> {
+        let start = Instant::now();
         // Locked for each look only, so that `exited` never waits for a stop.
         loop {
             let ended = self.process().ended();
-            if ended.is_some() || is_late() {
+            if ended.is_some() || start.elapsed() >= timeout {
                 return ended;
             }
             thread::sleep(POLL_INTERVAL);
@@ -211,8 +208,7 @@ impl Instance {
     fn recover(&self) -> ServerResult<String> {
         let start = self.launch.begin()?;
         *self.process() = self.launch.spawn(&["--wsrep-recover".to_owned()], &start)?;
-        let ended = self.wait(|| self.launch.is_late(&start));
-        let status = ended.map_or_else(|| self.kill(), Ok)?;
+        let status = self.wait(self.launch.ready_timeout).map_or_else(|| self.kill(), Ok)?;
         self.launch.forget_init_file()?;
         match status.success() {
             true => Ok(self.launch.log_of(&start)),

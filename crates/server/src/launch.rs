@@ -1,8 +1,9 @@
 //! From the files of a server to one that takes connections, the first time and again.
 
+use crate::builds::before_inherited;
 use crate::copy::Storage;
 use crate::error::io_at;
-use crate::galera::{GaleraNode, NodePlace};
+use crate::galera::NodePlace;
 use crate::home;
 use crate::image::{CloneTo, Image};
 use crate::initialise;
@@ -112,23 +113,19 @@ impl Launch {
         Ok(())
     }
 
-    /// What the first start needs beside its my.cnf. A server that is to be loaded is in no cluster
-    /// yet: each row would be kept for nodes that are not there.
-    pub(crate) fn first_arguments(&self) -> ServerResult<Vec<String>> {
-        match (&self.options.galera, &self.options.data) {
-            (None, _) => Ok(Vec::new()),
-            (Some(_), Data::Fresh) => Ok(vec![GALERA_OFF.to_owned()]),
-            (Some(node), Data::Clone(_)) => node.prepare_clone(self.place()),
-        }
-    }
-
     pub(crate) fn place(&self) -> NodePlace<'_> {
         NodePlace { build: &self.build, layout: &self.layout, files: &self.options.files }
     }
 
     /// Starts the server, on another port where the first is taken.
     pub(crate) fn run(&mut self) -> ServerResult<(ChildProcess, u16, Settings)> {
-        let arguments = self.first_arguments()?;
+        // A server that is to be loaded is in no cluster yet: each row would be kept for nodes that
+        // are not there.
+        let arguments = match (&self.options.galera, &self.options.data) {
+            (None, _) => Vec::new(),
+            (Some(_), Data::Fresh) => vec![GALERA_OFF.to_owned()],
+            (Some(node), Data::Clone(_)) => node.prepare_clone(self.place())?,
+        };
         let mut preferred = self.options.port;
         let mut attempt = 0;
         loop {
@@ -231,7 +228,8 @@ impl Launch {
             .current_dir(&self.layout.directory)
             .envs(self.options.environment.iter().map(|(name, value)| (name, value)));
         if self.options.galera.is_some() {
-            command.env("PATH", GaleraNode::path(&self.layout));
+            // Its own script comes before the machine's.
+            command.env("PATH", before_inherited(&self.layout.directory, "PATH"));
         }
         initialise::attach_log(&mut command, &self.layout.log())?;
         let dies_with = match self.options.lifetime {
@@ -265,11 +263,6 @@ impl Launch {
             }
         };
         self.failed(why, begun)
-    }
-
-    /// Has it taken longer than a start may?
-    pub(crate) fn is_late(&self, begun: &StartTry) -> bool {
-        begun.at.elapsed() >= self.ready_timeout
     }
 
     /// What it has logged since then.

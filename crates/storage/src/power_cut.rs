@@ -107,8 +107,11 @@ pub fn cut_power(directory: &Path, seed: u64) -> StorageResult<PowerCut> {
     let journal = journal.map_err(io_at("read the journal", &path))?;
     let rules: Vec<PowerLoss> =
         setup.devices.iter().map(|device| device.profile.power_loss()).collect();
+    // Of others than XFS no more is known than that ext4 promises most: what it may leave is legal
+    // on all.
     let data = setup.directories.first().map(|data| directory.join(data));
-    let file_system = data.map_or(FileSystem::Ext4, |data| file_system_of(&data));
+    let is_xfs = data.is_some_and(|data| is_of_type(&data, XFS_MAGIC));
+    let file_system = if is_xfs { FileSystem::Xfs } else { FileSystem::Ext4 };
     let image = CutImage::choose(&journal, &rules, file_system, seed);
     let mut files = FoundFiles::default();
     let mut removed = Vec::new();
@@ -130,15 +133,6 @@ pub fn cut_power(directory: &Path, seed: u64) -> StorageResult<PowerCut> {
         forced_writes: journal.forced_writes,
         unrecorded: journal.unrecorded,
     })
-}
-
-/// What the file system of a directory promises. Of others than XFS no more is known than that ext4
-/// promises most: what it may leave is legal on all.
-fn file_system_of(directory: &Path) -> FileSystem {
-    match is_of_type(directory, XFS_MAGIC) {
-        true => FileSystem::Xfs,
-        false => FileSystem::Ext4,
-    }
 }
 
 /// Directories in it are none of the shim's.

@@ -14,7 +14,6 @@ const DEPTHS: [u32; 5] = [4, 16, 32, 64, 128];
 const REFERENCE_DEPTH: u32 = 32;
 /// So much more has a deeper queue to give.
 const KNEE_GAIN: f64 = 1.05;
-const WRITE_DEPTH: u32 = 32;
 const SETTLE: Duration = Duration::from_millis(500);
 /// A flush that takes less waits for no cache to be written.
 pub(crate) const PROTECTED_FLUSH_US_MAX: f64 = 100.0;
@@ -118,7 +117,7 @@ pub fn probe(
         )?,
         flushed_write: run("flushes", Pattern::FlushedWrite, 1)?,
         // Last, because it leaves the device with the most to do.
-        deep_write: run("random writes, deeper", Pattern::RandomWrite, WRITE_DEPTH)?,
+        deep_write: run("random writes, deeper", Pattern::RandomWrite, Probed::WRITE_DEPTH)?,
         direct,
         file_bytes: file.bytes(),
         facts: facts(&options.directory),
@@ -127,7 +126,7 @@ pub fn probe(
 
 impl Probed {
     /// Queue depths of what is measured at one depth only.
-    pub const WRITE_DEPTH: u32 = WRITE_DEPTH;
+    pub const WRITE_DEPTH: u32 = 32;
 
     /// The most random reads, and the least depth that gives them but for a few.
     pub fn best_reads(&self) -> (u32, f64) {
@@ -177,7 +176,7 @@ impl Probed {
             random_read_iops: Some(whole(read_iops)),
             random_read_queue_depth: Some(depth.max(needed)),
             random_write_iops: Some(whole(self.deep_write.iops)),
-            random_write_queue_depth: Some(WRITE_DEPTH),
+            random_write_queue_depth: Some(Probed::WRITE_DEPTH),
             sequential_read_mb_per_s: Some(tenth(reading)),
             sequential_write_mb_per_s: Some(tenth(writing)),
             read_latency_us: Some(read_latency_us),

@@ -27,12 +27,6 @@ const TEMP_TABLESPACE_FILE: Since = Since::mysql((5, 7, 0)).or_mariadb((10, 2, 2
 /// Another for each session.
 const SESSION_TEMP_TABLESPACES: Since = Since::mysql((8, 0, 13));
 
-fn has_parallel_doublewrite(release: ServerRelease) -> bool {
-    release.family == ServerFamily::Percona
-        && release.has(PARALLEL_DOUBLEWRITE)
-        && !release.has(DOUBLEWRITE_FILES)
-}
-
 /// Undo in tablespaces of its own, where `innodb_undo_tablespaces` is `asked`.
 pub(crate) fn has_undo_tablespaces(release: ServerRelease, asked: Option<&str>) -> bool {
     match asked.and_then(|count| count.trim().parse::<u32>().ok()) {
@@ -57,6 +51,7 @@ pub(crate) fn variables_of(
     role: Role,
     directory: &Path,
 ) -> StorageResult<Vec<(&'static str, String)>> {
+    let is_percona = release.family == ServerFamily::Percona;
     let refuse = |why| Err(StorageError::NotPlaceable { role: role.name(), why });
     let path = directory.display().to_string();
     Ok(match role {
@@ -66,7 +61,7 @@ pub(crate) fn variables_of(
         Role::Doublewrite if release.has(DOUBLEWRITE_FILES) => {
             vec![("innodb_doublewrite_dir", path)]
         }
-        Role::Doublewrite if has_parallel_doublewrite(release) => {
+        Role::Doublewrite if is_percona && release.has(PARALLEL_DOUBLEWRITE) => {
             vec![("innodb_parallel_doublewrite_path", format!("{path}/xb_doublewrite"))]
         }
         Role::Doublewrite => {

@@ -104,7 +104,7 @@ document! {
         engine: &'a str = &build.engine,
         version: &'a str = &build.version,
         pid: u32 = instance.pid(),
-        port: u16 = instance.port(),
+        port: u16 = instance.port,
         socket: String = instance.socket().display().to_string(),
         /// With the password: this document is for programs.
         dsn: String = render_dsn(connect, Secret::Shown),

@@ -99,7 +99,7 @@ fn effective_settings(server: &Instance) {
 /// The kernel's own list: this port is open on 127.0.0.1 and nowhere else.
 fn listens_on_loopback_only(server: &Instance) {
     let sockets = std::fs::read_to_string(format!("/proc/{}/net/tcp", server.pid())).unwrap();
-    let port = format!(":{:04X}", server.port());
+    let port = format!(":{:04X}", server.port);
     let listening = |line: &&str| {
         let mut words = line.split_whitespace().skip(1);
         let local = words.next().unwrap_or("");
@@ -166,7 +166,7 @@ fn a_taken_port_costs_a_note_and_nothing_else() {
         let (_temp, home) = own_home();
         let options = InstanceOptions { port: Some(taken), ..small() };
         let server = start(&home, &build, options);
-        assert_ne!(server.port(), taken);
+        assert_ne!(server.port, taken);
         assert!(server.notes.iter().any(|n| n.contains(&taken.to_string())), "{:?}", server.notes);
         assert_eq!(query(&server.connect_options(), "SELECT 1"), ["1"]);
     }
@@ -187,7 +187,7 @@ fn two_starts_at_once_do_not_collide() {
         assert_eq!(server.exited(), None);
         assert_eq!(query(&server.connect_options(), "SELECT 1"), ["1"]);
     }
-    assert_ne!(servers[0].port(), servers[1].port());
+    assert_ne!(servers[0].port, servers[1].port);
     assert_ne!(servers[0].socket(), servers[1].socket());
     assert_eq!(left_in_run(&home).len(), 2);
 }

@@ -57,7 +57,7 @@ document! {
         /// The key in the profile: `random_read_iops`.
         pub key: &'static str = of.key,
         /// `iops`, `mb_per_s` or `us`.
-        pub unit: &'static str = of.metric.unit(),
+        pub unit: &'static str = of.metric.name(),
         pub queue_depth: u32 = of.job.queue_depth,
         pub sheet: f64 = of.sheet,
         pub measured: f64 = measured,
@@ -76,24 +76,17 @@ document! {
     }
 }
 
-/// Which number of a job is the figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SheetMetric {
-    Iops,
-    MbPerS,
-    ReadLatency,
-    FlushLatency,
+named! {
+    /// Which number of a job is the figure, by its unit.
+    pub(super) enum SheetMetric {
+        Iops = "iops",
+        MbPerS = "mb_per_s",
+        ReadLatency = "us",
+        FlushLatency = "us",
+    }
 }
 
 impl SheetMetric {
-    fn unit(self) -> &'static str {
-        match self {
-            SheetMetric::Iops => "iops",
-            SheetMetric::MbPerS => "mb_per_s",
-            SheetMetric::ReadLatency | SheetMetric::FlushLatency => "us",
-        }
-    }
-
     pub(super) fn value(self, measured: &FioResult) -> f64 {
         match self {
             SheetMetric::Iops => measured.iops,
@@ -104,7 +97,7 @@ impl SheetMetric {
     }
 
     fn is_time(self) -> bool {
-        self.unit() == "us"
+        self.name() == "us"
     }
 
     fn bound_share(self) -> f64 {
