@@ -92,8 +92,8 @@ impl ServerBuild {
         let binary = fs::canonicalize(path).map_err(|error| refuse(error.to_string()))?;
         // One that `install` completed with libraries of its own does not run without them.
         for directory in binary.ancestors().skip(1).take(INSTALL_DEPTH_MAX) {
-            if let Some(manifest) = manifest(directory)? {
-                return from_manifest(directory, &manifest);
+            if let Some(build) = installed(directory)? {
+                return Ok(build);
             }
         }
         ServerBuild::ask(&binary, None, binary.display().to_string())
@@ -200,7 +200,7 @@ fn engine_of(release: ServerRelease) -> String {
 pub fn find(home: &Home, engine: &str) -> ServerResult<ServerBuild> {
     let engine = catalogue::engine(engine)?;
     let name = &engine.name;
-    let own = installed(home, engine).map_err(|error| match error {
+    let own = installed(&home.engines().join(name)).map_err(|error| match error {
         ServerError::NotAServer { path, why } => {
             let why = format!(
                 "{name} is installed and does not run ({why}); run `mydyno server install {name}` \
@@ -218,7 +218,7 @@ pub fn find(home: &Home, engine: &str) -> ServerResult<ServerBuild> {
 pub fn list(home: &Home) -> ServerResult<Vec<ListedEngine>> {
     let machine = machine_builds();
     let listed = |engine: &'static Engine| {
-        let own = match installed(home, engine) {
+        let own = match installed(&home.engines().join(&engine.name)) {
             // A broken copy is as good as none: `install` replaces it.
             Err(ServerError::NotAServer { .. }) => None,
             own => own?,
@@ -232,13 +232,10 @@ pub fn list(home: &Home) -> ServerResult<Vec<ListedEngine>> {
     catalogue::engines().iter().map(listed).collect()
 }
 
-/// mydyno's own copy of an engine, where it has one.
-pub(crate) fn installed(home: &Home, engine: &Engine) -> ServerResult<Option<ServerBuild>> {
-    let directory = home.engines().join(&engine.name);
-    match manifest(&directory)? {
-        Some(manifest) => from_manifest(&directory, &manifest).map(Some),
-        None => Ok(None),
-    }
+/// What `install` put into this directory, where it is one of its.
+fn installed(directory: &Path) -> ServerResult<Option<ServerBuild>> {
+    let manifest = manifest(directory)?;
+    manifest.map(|manifest| from_manifest(directory, &manifest)).transpose()
 }
 
 pub(crate) fn manifest(directory: &Path) -> ServerResult<Option<Manifest>> {

@@ -202,11 +202,13 @@ pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> Server
     Err(ServerError::Disk { path, what, needed_bytes, free_bytes })
 }
 
-/// Removes what a killed process left in `directory` under names of this prefix. The caller holds
-/// the lock of these names.
-pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> ServerResult<()> {
-    let paths = entries(directory)?.into_iter();
-    let mut left_over = paths.filter(|path| file_name(path).starts_with(prefix));
+/// Removes what a killed process left in `directory` under such names. The caller holds the lock of
+/// these names, or others may do so at the same time.
+pub(crate) fn remove_left_over(
+    directory: &Path,
+    is_one: impl Fn(&str) -> bool,
+) -> ServerResult<()> {
+    let mut left_over = entries(directory)?.into_iter().filter(|path| is_one(&file_name(path)));
     left_over.try_for_each(|path| remove_tree_if_there(&path))
 }
 

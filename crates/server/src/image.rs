@@ -54,10 +54,8 @@ pub(crate) const KEPT: [&str; 7] = [
 
 /// Those of the variables that an image has to be loaded with, by name; the last one counts.
 pub fn kept_settings(set: &[(String, String)]) -> Vec<(String, String)> {
-    let kept = KEPT
-        .iter()
-        .filter_map(|name| given_in(set, name).map(|value| ((*name).to_owned(), value.to_owned())));
-    kept.collect()
+    let kept = |name: &str| Some((name.to_owned(), given_in(set, name)?.to_owned()));
+    KEPT.into_iter().filter_map(kept).collect()
 }
 
 /// The database in an image.
@@ -201,7 +199,7 @@ impl Image {
         require_stopped(data)?;
         let bytes = Tree::read(data)?.bytes();
         let prefix = format!(".tmp-{name}-");
-        home::remove_left_over(&home.images(), &prefix)?;
+        home::remove_left_over(&home.images(), |name| name.starts_with(&prefix))?;
         let work = home::temporary_directory(&home.images(), &prefix)?;
         let staged = work.path().join(&name);
         home::private_directory(&staged)?;

@@ -94,13 +94,8 @@ fn remove(home: &Home, image: &Image) -> ServerResult<bool> {
 /// Removes the rest of images whose removal was killed. Where another process is about it, both
 /// are.
 pub(crate) fn sweep_removed(home: &Home) -> ServerResult<()> {
-    for path in home::entries(&home.images())? {
-        let name = home::file_name(&path);
-        if name.starts_with(GONE_PREFIX) && name.ends_with(GONE_SUFFIX) {
-            home::remove_tree_if_there(&path)?;
-        }
-    }
-    Ok(())
+    let is_gone = |name: &str| name.starts_with(GONE_PREFIX) && name.ends_with(GONE_SUFFIX);
+    home::remove_left_over(&home.images(), is_gone)
 }
 
 #[cfg(test)]

@@ -35,11 +35,6 @@ impl NamedInstance {
         dsn::render(&loopback_options(self.port, &nobody, &self.data), dsn::Secret::Hidden)
     }
 
-    /// Its own directory.
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     /// The end of its error log.
     pub fn log_tail(&self) -> String {
         process::log_since(&self.directory.join("error.log"), 0)

@@ -22,8 +22,9 @@ pub struct NamedInstance {
     pub started_utc_ns: i64,
     #[serde(skip)]
     pub running: bool,
+    /// Its own directory.
     #[serde(skip)]
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
 }
 
 impl NamedInstance {

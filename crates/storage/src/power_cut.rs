@@ -230,10 +230,8 @@ impl CutFiles for FoundFiles {
 
     fn remove(&mut self, file: FileIdentity) -> StorageResult<()> {
         self.open.remove(&file);
-        match self.paths.remove(&file) {
-            Some(path) => fs::remove_file(&path).map_err(io_at("remove", &path)),
-            None => Ok(()),
-        }
+        let path = self.paths.remove(&file);
+        path.map_or(Ok(()), |path| fs::remove_file(&path).map_err(io_at("remove", &path)))
     }
 }
 

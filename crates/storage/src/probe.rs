@@ -105,16 +105,13 @@ pub fn probe(
             break;
         }
     }
+    let sequential = SEQUENTIAL_QUEUE_DEPTH;
     Ok(Probed {
         read,
         deep_reads,
         write: run("random writes", Pattern::RandomWrite, 1)?,
-        sequential_read: run("sequential reads", Pattern::SequentialRead, SEQUENTIAL_QUEUE_DEPTH)?,
-        sequential_write: run(
-            "sequential writes",
-            Pattern::SequentialWrite,
-            SEQUENTIAL_QUEUE_DEPTH,
-        )?,
+        sequential_read: run("sequential reads", Pattern::SequentialRead, sequential)?,
+        sequential_write: run("sequential writes", Pattern::SequentialWrite, sequential)?,
         flushed_write: run("flushes", Pattern::FlushedWrite, 1)?,
         // Last, because it leaves the device with the most to do.
         deep_write: run("random writes, deeper", Pattern::RandomWrite, Probed::WRITE_DEPTH)?,

@@ -69,7 +69,7 @@ pub fn install(
         return Ok(build);
     }
     let prefix = format!(".tmp-{}-", engine.name);
-    home::remove_left_over(&home.engines(), &prefix)?;
+    home::remove_left_over(&home.engines(), |name| name.starts_with(&prefix))?;
     let work = home::temporary_directory(&home.engines(), &prefix)?;
     let mut installation = Installation { engine, work: work.path(), progress: &mut *progress };
     let unpacked = match (from, from_sha256) {
