@@ -163,13 +163,10 @@ impl FileLock {
             .map_err(io_at("open the lock", path))
     }
 
-    /// Waits for the lock; `waiting` is called once where it is not free.
-    pub(crate) fn wait(path: &Path, waiting: &mut dyn FnMut()) -> ServerResult<FileLock> {
+    /// Waits for the lock.
+    pub(crate) fn wait(path: &Path) -> ServerResult<FileLock> {
         let file = FileLock::open(path)?;
-        if file.try_lock().is_err() {
-            waiting();
-            file.lock().map_err(io_at("lock", path))?;
-        }
+        file.lock().map_err(io_at("lock", path))?;
         Ok(FileLock(file))
     }
 

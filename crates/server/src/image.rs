@@ -192,7 +192,7 @@ impl Image {
     pub fn publish(home: &Home, key: &ImageKey, data: &Path, note: &str) -> ServerResult<Image> {
         let name = key.directory_name();
         let lock = home.images().join(format!(".lock-{name}"));
-        let _lock = FileLock::wait(&lock, &mut || {})?;
+        let _lock = FileLock::wait(&lock)?;
         if let Some(image) = Image::find(home, key) {
             return Ok(image);
         }

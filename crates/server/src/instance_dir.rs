@@ -173,7 +173,7 @@ fn read_elsewhere(path: &Path) -> Vec<PathBuf> {
 }
 
 fn gate(home: &Home) -> ServerResult<FileLock> {
-    FileLock::wait(&home.run().join(".lock"), &mut || {})
+    FileLock::wait(&home.run().join(".lock"))
 }
 
 /// Removes what commands left that ended without cleaning up, and kills their servers. What cannot

@@ -66,16 +66,14 @@ pub fn stop_named(
     let _lock = lock(home, name)?;
     before(&directory);
     let my_cnf = directory.join("my.cnf");
-    let patience = match after {
-        AfterStop::KeepData => timeout,
-        AfterStop::RemoveData => Duration::ZERO,
-    };
+    let removes = after == AfterStop::RemoveData;
+    let patience = if removes { Duration::ZERO } else { timeout };
     let mut ending = Ending::Died("it was not running".to_owned());
     // Found by what it runs with: the record may be of before a crash.
     for pid in process::servers_with(&my_cnf) {
         ending = process::end_foreign(pid, &my_cnf, patience)?;
     }
-    if after == AfterStop::RemoveData {
+    if removes {
         InstanceDir::named(directory, true)?.remove()?;
     }
     Ok(ending)

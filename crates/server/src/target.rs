@@ -87,14 +87,6 @@ impl Target {
         let connect = ConnectOptions { address, user, password, schema, security };
         Ok(Target { connect, notes: files.notes })
     }
-
-    /// A target from a DSN alone.
-    ///
-    /// # Errors
-    /// [`ServerError::Dsn`]; [`ServerError::NoTarget`] where it names no user.
-    pub fn from_dsn(text: &str) -> ServerResult<Target> {
-        Target::resolve(&TargetRequest { dsn: Some(text.to_owned()), ..TargetRequest::default() })
-    }
 }
 
 /// Decides as `mysql` does: `localhost` is the unix socket where one is known, any other host or an
@@ -142,6 +134,11 @@ mod tests {
             user_home: Some(temp.path().to_owned()),
             ..TargetRequest::default()
         })
+    }
+
+    /// Resolves a DSN alone.
+    fn of_dsn(text: &str) -> Result<Target, crate::ServerError> {
+        Target::resolve(&TargetRequest { dsn: Some(text.to_owned()), ..TargetRequest::default() })
     }
 
     fn tcp(host: &str, port: u16) -> Address {
@@ -207,12 +204,12 @@ mod tests {
     fn what_is_missing_is_named() {
         let error = Target::resolve(&TargetRequest::default()).unwrap_err();
         assert!(error.to_string().contains("--dsn"), "{error}");
-        let error = Target::from_dsn("mysql://h/t").unwrap_err();
+        let error = of_dsn("mysql://h/t").unwrap_err();
         assert!(error.to_string().contains("no user"), "{error}");
-        let error = Target::from_dsn("mysql://u@h/t?ssl-mode=VERIFY_IDENTITY").unwrap_err();
+        let error = of_dsn("mysql://u@h/t?ssl-mode=VERIFY_IDENTITY").unwrap_err();
         assert!(error.to_string().contains("ssl-ca=FILE"), "{error}");
         assert_eq!(error.exit(), base::Exit::Usage);
-        let error = Target::from_dsn("mysql://u@h/t?ssl-cert=/c").unwrap_err();
+        let error = of_dsn("mysql://u@h/t?ssl-cert=/c").unwrap_err();
         assert!(error.to_string().contains("belong together"), "{error}");
     }
 
@@ -255,7 +252,7 @@ mod tests {
         #[test]
         fn a_dsn_comes_back(options in any_options()) {
             let text = render(&options, Secret::Shown);
-            prop_assert_eq!(Target::from_dsn(&text).unwrap().connect, options);
+            prop_assert_eq!(of_dsn(&text).unwrap().connect, options);
         }
     }
 }

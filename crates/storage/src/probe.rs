@@ -116,7 +116,7 @@ pub fn probe(
         // Last, because it leaves the device with the most to do.
         deep_write: run("random writes, deeper", Pattern::RandomWrite, Probed::WRITE_DEPTH)?,
         direct,
-        file_bytes: file.bytes(),
+        file_bytes: file.bytes,
         facts: facts(&options.directory),
     })
 }

@@ -10,7 +10,7 @@ use crate::error::StorageResult;
 use crate::fio::{Content, EmulatedResult, Emulation, Fio, FioJob, JobWatch, TestFile};
 use base::Dilation;
 use device::Profile;
-use figure::{FigureCheck, HostLimit, SPAN_BYTES, checks};
+use figure::{FigureCheck, SPAN_BYTES, checks};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -69,7 +69,7 @@ pub fn verify(
             Ok(measured)
         };
         let host = run(&check.host_job(), false)?;
-        let host_limit = HostLimit(check.metric.value(&host.measured));
+        let host_limit = check.metric.value(&host.measured);
         let emulated = run(&check.job, true)?;
         figures.push(VerifiedFigure::of(check, &emulated, host_limit));
     }

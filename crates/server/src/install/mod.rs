@@ -59,9 +59,11 @@ pub fn install(
 ) -> ServerResult<ServerBuild> {
     let engine = catalogue::engine(engine)?;
     let lock = home.engines().join(format!(".lock-{}", engine.name));
-    let _lock = FileLock::wait(&lock, &mut || {
+    let free = FileLock::try_now(&lock)?;
+    if free.is_none() {
         progress("waiting for another mydyno that installs this engine");
-    })?;
+    }
+    let _lock = free.map_or_else(|| FileLock::wait(&lock), Ok)?;
     let place = home.engines().join(&engine.name);
     let from_sha256 = from.map(unpack::sha256_of).transpose()?;
     if let Some(build) = already(&place, engine, from_sha256.as_deref()) {

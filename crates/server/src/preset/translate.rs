@@ -1,6 +1,6 @@
 //! From a preset to the variables of the server at hand, and what became of each.
 
-use super::part::{CHUNK, INSTANCES, POOL, PoolInstances, PoolPart, chunk_for};
+use super::part::{CHUNK, INSTANCES, POOL, PoolPart, chunk_for};
 use super::sizes::{
     BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, Mib, POOL_BYTES_MIN,
     REDO_FILE_BYTES_MIN,
@@ -330,12 +330,12 @@ impl SizedServer<'_> {
 
     /// Servers round a pool up to whole chunks, which would bend its proportion.
     fn chunk(&self) -> Option<VariableFate> {
-        let (bytes, instances) = self.pool()?;
+        let pool @ (_, instances) = self.pool()?;
         let pool_is_given = self.part_bytes.is_none() && self.given(POOL).is_some();
         if !has_fixed_chunks(self.release) || pool_is_given || self.given(CHUNK).is_some() {
             return None;
         }
-        let chunk_bytes = chunk_for(bytes, PoolInstances(instances))?;
+        let chunk_bytes = chunk_for(pool)?;
         let added = VariableFate::set(Fate::Added, CHUNK, size_text(chunk_bytes)).because(format!(
             "else the server rounds the pool up to a multiple of {}",
             size_text(CHUNK_BYTES.saturating_mul(instances))

@@ -6,7 +6,7 @@ use crate::{
 };
 use server::{
     Availability, Data, Ending, Home, ImageContents, Instance, InstanceOptions, Secret,
-    ServerBuild, ServerError, Target, find, kept_images, list, render_dsn,
+    ServerBuild, ServerError, Target, TargetRequest, find, kept_images, list, render_dsn,
 };
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
@@ -137,7 +137,8 @@ fn secrets_are_kept(server: &Instance) {
     assert!(!exists(&directory.join("init.sql")));
     let password = directory.join("password").metadata().unwrap();
     assert_eq!(password.permissions().mode() & 0o777, 0o600);
-    let shown = Target::from_dsn(&render_dsn(&options, Secret::Shown)).unwrap();
+    let dsn = Some(render_dsn(&options, Secret::Shown));
+    let shown = Target::resolve(&TargetRequest { dsn, ..TargetRequest::default() }).unwrap();
     assert_eq!(shown.connect, options);
 }
 

@@ -161,7 +161,7 @@ fn arguments(job: &FioJob, file: &TestFile, dilation: Dilation) -> Vec<String> {
         format!("--iodepth={}", job.queue_depth),
         format!("--ioengine={engine}"),
         format!("--direct={direct}"),
-        format!("--size={}", job.span_bytes.min(file.bytes())),
+        format!("--size={}", job.span_bytes.min(file.bytes)),
         "--time_based".to_owned(),
         format!("--runtime={}", seconds(job.runtime)),
         format!("--ramp_time={}", seconds(job.ramp)),

@@ -28,7 +28,8 @@ const CONTENT_SEED: u64 = 1;
 #[derive(Debug)]
 pub struct TestFile {
     directory: TempDir,
-    bytes: u64,
+    /// The file's length.
+    pub bytes: u64,
     _lock: File,
 }
 
@@ -90,10 +91,6 @@ impl TestFile {
 
     pub fn path(&self) -> PathBuf {
         self.device_directory().join(FILE)
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Does the file system take direct I/O?

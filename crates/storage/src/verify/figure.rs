@@ -48,7 +48,7 @@ document! {
     pub struct VerifiedFigure from (
         of: &FigureCheck,
         emulated: &EmulatedResult,
-        host_limit: HostLimit
+        host_limit: f64
     );
     let measured = of.metric.value(&emulated.measured);
     let total = emulated.counters.timeliness(&Role::ALL);
@@ -65,14 +65,14 @@ document! {
         pub deviation_share: f64 = measured / of.sheet - 1.0,
         pub bound_share: f64 = of.metric.bound_share(),
         /// The same job with the shim in place and nothing emulated.
-        pub host_limit: f64 = host_limit.0,
+        pub host_limit: f64 = host_limit,
         /// The share of emulated requests that completed in time; `None` without any.
         pub fidelity_share: Option<f64> = total.fidelity_share,
         pub overrun_share: Option<f64> = total.overrun_share,
         /// The mean lateness of the figure's kind of requests.
         pub lateness_mean_us: Option<f64> = at_work.lateness_us,
         pub requests: u64 = emulated.measured.requests,
-        pub verdict: FigureVerdict = of.judge(measured, host_limit, &at_work),
+        pub verdict: FigureVerdict = of.judge(measured, &at_work, host_limit),
     }
 }
 
@@ -118,10 +118,6 @@ pub(super) struct FigureCheck {
     /// See [`PRECONDITIONED`].
     pub(super) preconditioned: bool,
 }
-
-/// What the same job gives on this host with nothing emulated.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct HostLimit(pub f64);
 
 /// What a sheet promises, as jobs.
 pub(super) fn checks(profile: &Profile, runtime: Duration) -> StorageResult<Vec<FigureCheck>> {
@@ -201,12 +197,7 @@ impl FigureCheck {
         host.ramp + host.runtime + self.job.ramp + self.job.runtime
     }
 
-    fn judge(
-        &self,
-        measured: f64,
-        HostLimit(host_limit): HostLimit,
-        emulation: &KindTimes,
-    ) -> FigureVerdict {
+    fn judge(&self, measured: f64, emulation: &KindTimes, host_limit: f64) -> FigureVerdict {
         let is_time = self.metric.is_time();
         let is_within = self.is_within(measured);
         // A host can make a device slower, but not faster.
@@ -268,7 +259,7 @@ fn at_work(check: &FigureCheck, emulated: &EmulatedResult) -> KindTimes {
 mod tests {
     use super::super::{content, expected_duration};
     use super::FigureVerdict::{HostLimited, Outside, Within};
-    use super::{FigureCheck, HostLimit, SheetMetric, checks};
+    use super::{FigureCheck, SheetMetric, checks};
     use crate::delta::KindTimes;
     use crate::fio::Content;
     use std::time::Duration;
@@ -309,13 +300,12 @@ mod tests {
             (50_000.0, 200_000.0, at_work(640.0, 200.0), Outside),
             (80_000.0, 200_000.0, at_work(5.0, 5.0), Outside),
         ] {
-            let judged = iops.judge(measured, HostLimit(limit), &emulation);
+            let judged = iops.judge(measured, &emulation, limit);
             assert_eq!(judged, verdict, "{measured} {limit} {emulation:?}");
         }
         let mb_per_s = check("sata-850pro", "sequential_read_mb_per_s");
         let modelled_us = 16.0 * 131_072.0 / mb_per_s.sheet;
-        let judge =
-            |emulation| mb_per_s.judge(mb_per_s.sheet * 0.9, HostLimit(10_000.0), &emulation);
+        let judge = |emulation| mb_per_s.judge(mb_per_s.sheet * 0.9, &emulation, 10_000.0);
         assert_eq!(judge(at_work(modelled_us + 9.0, 9.0)), HostLimited);
         assert_eq!(judge(at_work(modelled_us * 1.1, 0.0)), Outside);
     }
@@ -340,7 +330,7 @@ mod tests {
             // A call itself costs something.
             (5251.5, 10.0, 0.0, HostLimited),
         ] {
-            let judged = read.judge(measured, HostLimit(limit), &at_work(measured, lateness_us));
+            let judged = read.judge(measured, &at_work(measured, lateness_us), limit);
             assert_eq!(judged, verdict, "{measured} {limit} {lateness_us}");
         }
         let flush = check("sata-850pro", "flush_latency_us");
@@ -355,8 +345,7 @@ mod tests {
             (1.5, 1.0, HostLimited),
             (1.6, 1.0, Outside),
         ] {
-            let judged =
-                flush.judge(sheet * share, HostLimit(limit), &at_work(sheet, sheet * 0.45));
+            let judged = flush.judge(sheet * share, &at_work(sheet, sheet * 0.45), limit);
             assert_eq!(judged, verdict, "{share} {limit}");
         }
     }
