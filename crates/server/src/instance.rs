@@ -20,16 +20,6 @@ use std::time::{Duration, Instant};
 use system::{ChildProcess, POLL_INTERVAL};
 use wire::{Address, ConnectOptions, Password, Security};
 
-/// What is in the data directory at first.
-#[derive(Clone, Debug, Default)]
-pub enum Data {
-    /// Nothing but system tables.
-    #[default]
-    Fresh,
-    /// A copy of an image.
-    Clone(Image),
-}
-
 /// How long a server lives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Lifetime {
@@ -45,7 +35,8 @@ pub enum Lifetime {
 /// How to start a server.
 #[derive(Clone, Debug, Default)]
 pub struct InstanceOptions {
-    pub data: Data,
+    /// What the data directory is a copy of at first; nothing but system tables without one.
+    pub image: Option<Image>,
     pub storage: Storage,
     pub lifetime: Lifetime,
     /// Server variables of a preset, which replace mydyno's base settings as far as the machine can

@@ -8,7 +8,7 @@ use crate::home;
 use crate::image::{CloneTo, Image};
 use crate::initialise;
 use crate::initialised;
-use crate::instance::{Data, InstanceOptions, Lifetime};
+use crate::instance::{InstanceOptions, Lifetime};
 use crate::process::{self, NotReady};
 use crate::record::NamedInstance;
 use crate::settings::{Layout, Settings};
@@ -84,15 +84,15 @@ impl Launch {
     pub(crate) fn fill(&mut self, home: &Home) -> ServerResult<()> {
         // No port is opened while a data directory is initialised.
         let settings = self.settings(0)?;
-        match &self.options.data {
-            Data::Fresh => {
+        match &self.options.image {
+            None => {
                 initialise::require_room(&self.build, &self.layout, &settings)?;
                 match initialised::image(home, &self.build, &settings)? {
                     Some(image) => self.clone_from(&image, &settings),
                     None => initialise::initialise(&self.build, &self.layout),
                 }
             }
-            Data::Clone(image) => {
+            Some(image) => {
                 image.require_build(&self.build)?;
                 self.clone_from(&image.clone(), &settings)
             }
@@ -121,10 +121,10 @@ impl Launch {
     pub(crate) fn run(&mut self) -> ServerResult<(ChildProcess, u16, Settings)> {
         // A server that is to be loaded is in no cluster yet: each row would be kept for nodes that
         // are not there.
-        let arguments = match (&self.options.galera, &self.options.data) {
+        let arguments = match (&self.options.galera, &self.options.image) {
             (None, _) => Vec::new(),
-            (Some(_), Data::Fresh) => vec![GALERA_OFF.to_owned()],
-            (Some(node), Data::Clone(_)) => node.prepare_clone(self.place())?,
+            (Some(_), None) => vec![GALERA_OFF.to_owned()],
+            (Some(node), Some(_)) => node.prepare_clone(self.place())?,
         };
         let mut preferred = self.options.port;
         let mut attempt = 0;

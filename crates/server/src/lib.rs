@@ -51,7 +51,7 @@ pub use galera::{GaleraNode, received_write_sets, refuse_own_settings, require_p
 pub use home::Home;
 pub use image::{Image, ImageContents, ImageKey, kept_settings};
 pub use install::install;
-pub use instance::{Data, Instance, InstanceOptions, Lifetime};
+pub use instance::{Instance, InstanceOptions, Lifetime};
 pub use instance_dir::{require_apart, sweep};
 pub use journal::{ChangeJournal, NamedVariables, ServerChange};
 pub use kept_images::{

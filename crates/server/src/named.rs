@@ -2,11 +2,11 @@
 //! `server stop`.
 
 use crate::home::{self, FileLock};
-use crate::instance::{Data, loopback_options, read_password};
+use crate::instance::{loopback_options, read_password};
 use crate::instance_dir::InstanceDir;
 use crate::process::{self, Ending};
 use crate::record::{NamedInstance, RECORD, lock_path};
-use crate::{Home, ServerBuild, ServerError, ServerResult, dsn};
+use crate::{Home, Image, ServerBuild, ServerError, ServerResult, dsn};
 use rustix::process::Pid;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,10 +58,8 @@ pub fn stop_named(
     check_name(name)?;
     let directory = home.instances().join(name);
     if !directory.is_dir() {
-        return Err(ServerError::NoSuchInstance {
-            name: name.to_owned(),
-            known: named(home)?.into_iter().map(|i| i.name).collect(),
-        });
+        let known = named(home)?.into_iter().map(|instance| instance.name).collect();
+        return Err(ServerError::NoSuchInstance { name: name.to_owned(), known });
     }
     let _lock = lock(home, name)?;
     before(&directory);
@@ -110,13 +108,11 @@ fn check_name(name: &str) -> ServerResult<()> {
     if has_length && name.chars().all(plain) && !name.starts_with(['.', '-']) {
         return Ok(());
     }
-    Err(ServerError::BadName {
-        name: name.to_owned(),
-        why: format!(
-            "it has 1 to {NAME_BYTES_MAX} letters, digits, dots, dashes and underscores, and \
-             starts with none of the last three but the underscore"
-        ),
-    })
+    let why = format!(
+        "it has 1 to {NAME_BYTES_MAX} letters, digits, dots, dashes and underscores, and starts \
+         with none of the last three but the underscore"
+    );
+    Err(ServerError::BadName { name: name.to_owned(), why })
 }
 
 /// Held while a named server is started or stopped.
@@ -135,14 +131,12 @@ pub(crate) fn resumable(
     home: &Home,
     name: &str,
     build: &ServerBuild,
-    data: &Data,
+    image: Option<&Image>,
 ) -> ServerResult<Option<PathBuf>> {
     let directory = home.instances().join(name);
     if let Some(pid) = process::servers_with(&directory.join("my.cnf")).first() {
-        return Err(ServerError::AlreadyRunning {
-            name: name.to_owned(),
-            pid: pid.as_raw_nonzero().get().unsigned_abs(),
-        });
+        let pid = pid.as_raw_nonzero().get().unsigned_abs();
+        return Err(ServerError::AlreadyRunning { name: name.to_owned(), pid });
     }
     let Some(old) = read(home, name)? else {
         // What a start left that was killed half-way.
@@ -154,17 +148,15 @@ pub(crate) fn resumable(
             "it holds data of {} {}, not {} {}",
             old.engine, old.version, build.engine, build.version
         )
-    } else if matches!(data, Data::Clone(_)) {
+    } else if image.is_some() {
         "it holds data already, and a clone was asked for".to_owned()
     } else {
         return Ok(Some(old.data));
     };
-    Err(ServerError::BadName {
-        name: name.to_owned(),
-        why: format!(
-            "{wrong}; remove it with `mydyno server stop {name} --remove` or choose another name"
-        ),
-    })
+    let why = format!(
+        "{wrong}; remove it with `mydyno server stop {name} --remove` or choose another name"
+    );
+    Err(ServerError::BadName { name: name.to_owned(), why })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::home::{self, FileLock};
 use crate::initialise;
-use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
+use crate::instance::{Instance, InstanceOptions, Lifetime, read_password};
 use crate::instance_dir::{self, InstanceDir, require_apart};
 use crate::launch::{Launch, ready_timeout};
 use crate::named;
@@ -104,7 +104,7 @@ fn open_directory(
         Lifetime::Private => Ok((InstanceDir::private(home)?, None, None)),
         Lifetime::Named(name) => {
             let lock = named::lock(home, name)?;
-            let resumed = named::resumable(home, name, build, &options.data)?;
+            let resumed = named::resumable(home, name, build, options.image.as_ref())?;
             let dir = InstanceDir::named(home.instances().join(name), resumed.is_some())?;
             Ok((dir, Some(lock), resumed))
         }
@@ -141,7 +141,7 @@ fn lay_out(
 /// The preset, then the user's settings. A clone needs the page size of its image.
 fn all_set(options: &InstanceOptions) -> Vec<(String, String)> {
     let mut set = [&options.preset[..], &options.set].concat();
-    if let Data::Clone(image) = &options.data
+    if let Some(image) = &options.image
         && image.key().page_size_bytes != DEFAULT_PAGE_SIZE_BYTES
     {
         let size = image.key().page_size_bytes.to_string();

@@ -16,9 +16,9 @@ use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
 use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
-    CONNECTIONS_BASE, Data, DividedCpus, Ending, GaleraNode, Home, IMAGES_VARIABLE, Image,
-    ImageContents, ImageKey, Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild,
-    ServerError, Storage, images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
+    CONNECTIONS_BASE, DividedCpus, Ending, GaleraNode, Home, IMAGES_VARIABLE, Image, ImageContents,
+    ImageKey, Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
+    Storage, images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::time::Duration;
@@ -399,7 +399,7 @@ impl ResolvedPrivate {
     ) -> LabResult<Subject> {
         let divided = &self.divided;
         let options = InstanceOptions {
-            data: Data::Clone(image),
+            image: Some(image),
             storage: if arranged.data_is_emulated() { Storage::Emulated } else { Storage::Real },
             preset: lines(divided.preset.as_ref()),
             set: [&divided.set[..], &node.set, &arranged.set].concat(),

@@ -6,8 +6,8 @@ use crate::{
     start_named, until,
 };
 use server::{
-    AfterStop, Data, Ending, Home, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
-    install, named, stop_named,
+    AfterStop, Ending, Home, ImageKey, Instance, ServerBuild, ServerError, install, named,
+    stop_named,
 };
 use std::fs;
 use std::path::Path;
@@ -267,7 +267,7 @@ fn an_ordinary_user_can_do_it_too() {
 fn dropping_a_private_server_ends_it() {
     let build = build("mysql-8.0");
     let (_temp, home) = own_home();
-    let server: Instance = start(&home, &build, InstanceOptions { data: Data::Fresh, ..small() });
+    let server: Instance = start(&home, &build, small());
     let pid = server.pid();
     drop(server);
     assert!(!alive(pid));

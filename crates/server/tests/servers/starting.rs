@@ -5,8 +5,8 @@ use crate::{
     has_redo, left_in_run, own_home, query, redo_bytes, refused, set, small, start, variable,
 };
 use server::{
-    Availability, Data, Ending, Home, ImageContents, Instance, InstanceOptions, Secret,
-    ServerBuild, ServerError, Target, TargetRequest, find, kept_images, list, render_dsn,
+    Availability, Ending, Home, ImageContents, Instance, InstanceOptions, Secret, ServerBuild,
+    ServerError, Target, TargetRequest, find, kept_images, list, render_dsn,
 };
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
@@ -272,5 +272,4 @@ fn engines_are_listed_found_and_known_by_binary() {
     let (_temp, own) = own_home();
     let server = start(&own, &by_path, small());
     assert_eq!(query(&server.connect_options(), "SELECT 1"), ["1"]);
-    assert!(matches!(InstanceOptions::default().data, Data::Fresh));
 }
