@@ -31,7 +31,7 @@ const READ_AHEAD_BYTES: u32 = 128 << 10;
 /// it is kept.
 const PAGE_CACHE_PERCENT: u64 = 50;
 /// With one core, spinning for a due time would take the core from the server itself.
-const SPIN_CORES_MIN: usize = 2;
+pub(crate) const SPIN_CORES_MIN: usize = 2;
 /// The buffer pool where nothing else is set.
 const BUFFER_POOL_BYTES: u64 = 1 << 30;
 /// What undo, doublewrite, binary log and temporary files are assumed to need each, where one of
@@ -189,11 +189,6 @@ fn arrange_on(
 /// Cores that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// May the emulation spin on so many cores?
-pub(crate) fn may_spin(cores: usize) -> bool {
-    cores >= SPIN_CORES_MIN
 }
 
 /// Sixteen hexadecimal digits that nobody else has.
@@ -487,7 +482,7 @@ impl<'a> Arranger<'a> {
             page: ShimPage::FILE.to_owned(),
             directories: directories.iter().map(|d| d.display().to_string()).collect(),
             doublewrite_in_system_tablespace,
-            spin: may_spin(self.host.cores),
+            spin: self.host.cores >= SPIN_CORES_MIN,
             no_account: self.placement.no_account,
             cache: CacheSetup {
                 // One machine has one page cache.

@@ -202,12 +202,12 @@ impl Probed {
             ..Profile::default()
         };
         cite(&mut profile, &CONCLUDED, &naming.source);
-        profile.validate().map_err(|error| StorageError::BadProfile {
-            path: PathBuf::from(&naming.name),
-            why: format!(
-                "what was measured does not fit together: {error}; measure longer with \
-                --seconds, on a quiet machine"
-            ),
+        profile.validate().map_err(|error| {
+            let why = format!(
+                "what was measured does not fit together: {error}; measure longer with --seconds, \
+                 on a quiet machine"
+            );
+            StorageError::BadProfile { path: PathBuf::from(&naming.name), why }
         })?;
         Ok(profile)
     }

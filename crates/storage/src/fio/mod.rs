@@ -11,6 +11,7 @@ pub use job::{EmulatedResult, Emulation, FioJob, JobWatch, Pattern};
 pub use output::{FioResult, Latency};
 pub use space::{Content, TestFile};
 
+use crate::arrange::{SPIN_CORES_MIN, cores};
 use crate::counters::ShimPage;
 use crate::delta::Delta;
 use crate::error::{StorageError, StorageResult, io_at};
@@ -193,7 +194,7 @@ fn setup(emulation: &Emulation<'_>, file: &TestFile, page: &Path) -> StorageResu
         page: page.display().to_string(),
         directories: vec![file.device_directory().display().to_string()],
         every_file: Some(Role::Data),
-        spin: crate::arrange::may_spin(crate::arrange::cores()),
+        spin: cores() >= SPIN_CORES_MIN,
         devices: vec![DeviceSetup {
             profile: emulation.profile.clone(),
             seed: 1,
