@@ -235,7 +235,9 @@ mod tests {
         let command = Arguments::try_parse_from(asked.split_whitespace()).unwrap().command;
         let Command::Run(arguments) = command else { panic!("it is `run`") };
         let cell = arguments.measuring.cell(|_| ()).ok().unwrap();
-        let connect = server::Target::from_dsn("mysql://me@127.0.0.1:3306/shop").unwrap().connect;
+        let dsn = Some("mysql://me@127.0.0.1:3306/shop".to_owned());
+        let request = server::TargetRequest { dsn, ..server::TargetRequest::default() };
+        let connect = server::Target::resolve(&request).unwrap().connect;
         let asked = Asked { options: &arguments.measuring.options, cell: &cell, connect };
         let mut in_interval = testkit::interval(Phase::Window, 10.0..20.0, 0);
         let new_orders_us = [&[20_000_u64; 18][..], &[49_392, 114_708]].concat();

@@ -5,10 +5,10 @@
 
 use crate::catalogue::{self, Engine};
 use crate::{Home, ServerError, ServerResult, home};
-use base::ServerRelease;
+use base::{ServerRelease, named};
 use itertools::Itertools;
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -62,24 +62,22 @@ pub(crate) struct Manifest {
     pub(crate) source_sha256: Option<String>,
 }
 
-/// Where a copy of an engine is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Availability {
-    /// In mydyno's own directory.
-    Installed,
-    /// On the machine already.
-    OnMachine,
-    NotInstalled,
+named! {
+    /// Where a copy of an engine is.
+    pub enum Availability {
+        /// In mydyno's own directory.
+        Installed = "installed",
+        /// On the machine already.
+        OnMachine = "on_machine",
+        NotInstalled = "not_installed",
+    }
 }
 
 /// One line of `server list`.
 #[derive(Clone, Debug)]
 pub struct ListedEngine {
-    pub name: String,
-    pub about: String,
+    pub engine: &'static Engine,
     pub availability: Availability,
-    /// The version at hand, or the one that installing would bring.
-    pub version: String,
     /// The build, where there is one.
     pub build: Option<ServerBuild>,
 }
@@ -90,14 +88,12 @@ impl ServerBuild {
     /// # Errors
     /// [`ServerError::NotAServer`] where the file does not run or does not tell a version.
     pub fn from_binary(path: &Path) -> ServerResult<ServerBuild> {
-        let binary = fs::canonicalize(path).map_err(|error| ServerError::NotAServer {
-            path: path.to_owned(),
-            why: error.to_string(),
-        })?;
+        let refuse = |why: String| ServerError::NotAServer { path: path.to_owned(), why };
+        let binary = fs::canonicalize(path).map_err(|error| refuse(error.to_string()))?;
         // One that `install` completed with libraries of its own does not run without them.
         for directory in binary.ancestors().skip(1).take(INSTALL_DEPTH_MAX) {
-            if let Some(manifest) = manifest(directory)? {
-                return from_manifest(directory, &manifest);
+            if let Some(build) = installed(directory)? {
+                return Ok(build);
             }
         }
         ServerBuild::ask(&binary, None, binary.display().to_string())
@@ -140,10 +136,8 @@ impl ServerBuild {
             return Err(refuse(format!("`--version` printed no version, but: {said}")));
         };
         let parent = binary.parent().unwrap_or(binary);
-        let basedir = match parent.file_name().and_then(|n| n.to_str()) {
-            Some("bin" | "sbin" | "libexec") => parent.parent().unwrap_or(parent),
-            _ => parent,
-        };
+        let is_for_programs = ["bin", "sbin", "libexec"].contains(&&*home::file_name(parent));
+        let basedir = parent.parent().filter(|_| is_for_programs).unwrap_or(parent);
         Ok(ServerBuild {
             engine: engine_of(release),
             release,
@@ -158,10 +152,9 @@ impl ServerBuild {
     /// The directory of error messages and, for MariaDB, of the scripts that make the system
     /// tables.
     pub(crate) fn share(&self) -> Option<PathBuf> {
-        ["share/mysql", "share/mariadb", "share/mysql-8.0", "share"]
-            .iter()
-            .map(|place| self.basedir.join(place))
-            .find(|place| place.join("english/errmsg.sys").is_file())
+        let places = ["share/mysql", "share/mariadb", "share/mysql-8.0", "share"];
+        let mut places = places.map(|place| self.basedir.join(place)).into_iter();
+        places.find(|place| place.join("english/errmsg.sys").is_file())
     }
 
     /// A command that runs the binary with its libraries.
@@ -174,13 +167,15 @@ impl ServerBuild {
 
 /// Puts a directory before the ones that the loader searches.
 pub(crate) fn add_library_path(command: &mut Command, path: Option<&Path>) {
-    let Some(path) = path else { return };
-    let mut value = OsString::from(path);
-    if let Some(inherited) = std::env::var_os("LD_LIBRARY_PATH").filter(|v| !v.is_empty()) {
-        value.push(":");
-        value.push(inherited);
-    }
-    command.env("LD_LIBRARY_PATH", value);
+    const VARIABLE: &str = "LD_LIBRARY_PATH";
+    command.envs(path.map(|path| (VARIABLE, before_inherited(path, VARIABLE))));
+}
+
+/// The value of a variable of this process that lists directories, with one before the others.
+pub(crate) fn before_inherited(directory: &Path, variable: &str) -> OsString {
+    let inherited = std::env::var_os(variable).filter(|inherited| !inherited.is_empty());
+    let all: Vec<OsString> = std::iter::once(directory.into()).chain(inherited).collect();
+    all.join(OsStr::new(":"))
 }
 
 /// What `--version` says: `mysqld  Ver 5.7.22 for Linux on x86_64 (MySQL Community Server (GPL))`.
@@ -204,62 +199,43 @@ fn engine_of(release: ServerRelease) -> String {
 /// installs it.
 pub fn find(home: &Home, engine: &str) -> ServerResult<ServerBuild> {
     let engine = catalogue::engine(engine)?;
-    match installed(home, engine) {
-        Ok(Some(build)) => return Ok(build),
-        Ok(None) => {}
-        Err(ServerError::NotAServer { path, why }) => {
-            let name = &engine.name;
-            return Err(ServerError::Data {
-                what: format!(
-                    "{name} is installed and does not run ({why}); run `mydyno server install \
-                     {name}` again"
-                ),
-                path,
-            });
+    let name = &engine.name;
+    let own = installed(&home.engines().join(name)).map_err(|error| match error {
+        ServerError::NotAServer { path, why } => {
+            let why = format!(
+                "{name} is installed and does not run ({why}); run `mydyno server install {name}` \
+                 again"
+            );
+            ServerError::data(path, why)
         }
-        Err(error) => return Err(error),
-    }
-    on_machine(&machine_builds(), engine)
-        .ok_or_else(|| ServerError::NotInstalled { engine: engine.name.clone() })
+        error => error,
+    })?;
+    own.or_else(|| on_machine(&machine_builds(), engine))
+        .ok_or_else(|| ServerError::NotInstalled { engine: name.clone() })
 }
 
 /// Every engine of the catalogue, and whether it is at hand.
 pub fn list(home: &Home) -> ServerResult<Vec<ListedEngine>> {
     let machine = machine_builds();
-    catalogue::engines()
-        .iter()
-        .map(|engine| {
+    let listed = |engine: &'static Engine| {
+        let own = match installed(&home.engines().join(&engine.name)) {
             // A broken copy is as good as none: `install` replaces it.
-            let (availability, build) = match installed(home, engine) {
-                Ok(Some(build)) => (Availability::Installed, Some(build)),
-                Ok(None) | Err(ServerError::NotAServer { .. }) => {
-                    match on_machine(&machine, engine) {
-                        Some(build) => (Availability::OnMachine, Some(build)),
-                        None => (Availability::NotInstalled, None),
-                    }
-                }
-                Err(error) => return Err(error),
-            };
-            Ok(ListedEngine {
-                name: engine.name.clone(),
-                about: engine.about.clone(),
-                availability,
-                version: build
-                    .as_ref()
-                    .map_or_else(|| engine.version.clone(), |b| b.version.clone()),
-                build,
-            })
-        })
-        .collect()
+            Err(ServerError::NotAServer { .. }) => None,
+            own => own?,
+        };
+        let machines = || Some((Availability::OnMachine, on_machine(&machine, engine)?));
+        let found = own.map(|build| (Availability::Installed, build)).or_else(machines);
+        let (availability, build) = found.unzip();
+        let availability = availability.unwrap_or(Availability::NotInstalled);
+        Ok(ListedEngine { engine, availability, build })
+    };
+    catalogue::engines().iter().map(listed).collect()
 }
 
-/// mydyno's own copy of an engine, where it has one.
-pub(crate) fn installed(home: &Home, engine: &Engine) -> ServerResult<Option<ServerBuild>> {
-    let directory = home.engines().join(&engine.name);
-    match manifest(&directory)? {
-        Some(manifest) => from_manifest(&directory, &manifest).map(Some),
-        None => Ok(None),
-    }
+/// What `install` put into this directory, where it is one of its.
+fn installed(directory: &Path) -> ServerResult<Option<ServerBuild>> {
+    let manifest = manifest(directory)?;
+    manifest.map(|manifest| from_manifest(directory, &manifest)).transpose()
 }
 
 pub(crate) fn manifest(directory: &Path) -> ServerResult<Option<Manifest>> {
@@ -270,10 +246,9 @@ pub(crate) fn manifest(directory: &Path) -> ServerResult<Option<Manifest>> {
 
 pub(crate) fn from_manifest(directory: &Path, manifest: &Manifest) -> ServerResult<ServerBuild> {
     let libraries = manifest.libraries.as_ref().map(|l| directory.join(l));
-    let mut build =
+    let build =
         ServerBuild::ask(&directory.join(&manifest.binary), libraries, manifest.origin.clone())?;
-    manifest.engine.clone_into(&mut build.engine);
-    Ok(build)
+    Ok(ServerBuild { engine: manifest.engine.clone(), ..build })
 }
 
 fn on_machine(machine: &[ServerBuild], engine: &Engine) -> Option<ServerBuild> {

@@ -3,6 +3,7 @@
 //!
 //! What is started by a thread is kept to the CPUs of that thread.
 
+use crate::error::io_at;
 use crate::{ServerError, ServerResult};
 use base::CpuList;
 use itertools::Itertools;
@@ -29,7 +30,8 @@ impl DividedCpus {
     /// # Errors
     /// [`ServerError::Cores`] where there are not so many, [`ServerError::Io`].
     pub fn of(cores: u32) -> ServerResult<DividedCpus> {
-        let allowed = allowed_cpus(None).map_err(io_of_cpus)?;
+        let of_this_process = "tell the CPUs of this process from";
+        let allowed = allowed_cpus(None).map_err(io_at(of_this_process, Path::new(CPUS)))?;
         if cores == 0 || cores as usize > allowed.len() {
             return Err(ServerError::Cores { asked: cores, allowed });
         }
@@ -64,10 +66,6 @@ pub fn allowed_cpus(process: Option<u32>) -> io::Result<CpuList> {
     let process = process.and_then(|id| Pid::from_raw(id.cast_signed()));
     let set = sched_getaffinity(process)?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
-}
-
-fn io_of_cpus(cause: io::Error) -> ServerError {
-    ServerError::Io { doing: "tell the CPUs of this process from", path: CPUS.into(), cause }
 }
 
 /// As long as it lives, the thread that made it is kept to some CPUs, and so are threads that it

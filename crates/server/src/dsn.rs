@@ -4,6 +4,7 @@
 use crate::{ServerError, ServerResult};
 use base::percent_encoded;
 use percent_encoding::percent_decode_str;
+use std::iter;
 use std::path::PathBuf;
 use wire::{Address, ConnectOptions, Password, Security};
 
@@ -34,59 +35,38 @@ fn bad(why: impl Into<String>) -> ServerError {
 
 /// Parses a DSN. Error texts never quote the part that holds the password.
 pub(crate) fn parse(text: &str) -> ServerResult<Dsn> {
-    let rest = text
-        .get(..SCHEME.len())
-        .filter(|scheme| scheme.eq_ignore_ascii_case(SCHEME))
-        .map(|_| &text[SCHEME.len()..])
+    let (_, rest) = text
+        .split_at_checked(SCHEME.len())
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME))
         .ok_or_else(|| bad("it does not start with mysql://"))?;
     if rest.contains('#') {
         return Err(bad("it holds a #, which is written %23"));
     }
-    let (place, query) =
-        rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
-    let (authority, path) =
-        place.split_once('/').map_or((place, None), |(authority, path)| (authority, Some(path)));
-    let mut dsn = Dsn::default();
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, schema) = place.split_once('/').unwrap_or((place, ""));
     // The last @, so that one in a password need not be escaped.
-    let host = match authority.rsplit_once('@') {
-        Some((login, host)) => {
-            parse_login(login, &mut dsn)?;
-            host
-        }
-        None => authority,
-    };
-    parse_host(host, &mut dsn)?;
-    if let Some(schema) = path.filter(|p| !p.is_empty()) {
-        if schema.contains('/') {
-            return Err(bad("its path has more parts than the schema"));
-        }
-        dsn.schema = Some(decode(schema, "schema")?);
-    }
-    if let Some(query) = query {
-        parse_query(query, &mut dsn)?;
-    }
-    Ok(dsn)
-}
-
-fn parse_login(login: &str, dsn: &mut Dsn) -> ServerResult<()> {
+    let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
     let (user, password) =
         login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
-    if !user.is_empty() {
-        dsn.user = Some(decode(user, "user")?);
-    }
+    let mut dsn = Dsn { user: decode_named(user, "user")?, ..Dsn::default() };
     dsn.password = password.map(|p| decode(p, "password").map(Password::new)).transpose()?;
-    Ok(())
+    parse_host(host, &mut dsn)?;
+    if schema.contains('/') {
+        return Err(bad("its path has more parts than the schema"));
+    }
+    dsn.schema = decode_named(schema, "schema")?;
+    parse_query(query, &mut dsn)?;
+    Ok(dsn)
 }
 
 fn parse_host(text: &str, dsn: &mut Dsn) -> ServerResult<()> {
     let (host, port) = if let Some(inner) = text.strip_prefix('[') {
         let (host, after) =
             inner.split_once(']').ok_or_else(|| bad("the IPv6 address has no closing bracket"))?;
-        let port = match after.strip_prefix(':') {
-            Some(port) => Some(port),
-            None if after.is_empty() => None,
-            None => return Err(bad("something stands between the host and the port")),
-        };
+        let port = after.strip_prefix(':');
+        if port.is_none() && !after.is_empty() {
+            return Err(bad("something stands between the host and the port"));
+        }
         (host, port)
     } else {
         match text.split_once(':') {
@@ -97,9 +77,7 @@ fn parse_host(text: &str, dsn: &mut Dsn) -> ServerResult<()> {
             None => (text, None),
         }
     };
-    if !host.is_empty() {
-        dsn.host = Some(decode(host, "host")?);
-    }
+    dsn.host = decode_named(host, "host")?;
     if let Some(port) = port {
         let number = port.parse::<u16>().ok().filter(|n| *n > 0);
         // A password with a slash in it would come here: do not show it.
@@ -135,6 +113,11 @@ fn parse_query(query: &str, dsn: &mut Dsn) -> ServerResult<()> {
     Ok(())
 }
 
+/// A part that is not there where it is empty.
+fn decode_named(text: &str, part: &str) -> ServerResult<Option<String>> {
+    Ok(Some(decode(text, part)?).filter(|text| !text.is_empty()))
+}
+
 fn decode(text: &str, part: &str) -> ServerResult<String> {
     let is_escape = |after: &str| {
         let digits = after.as_bytes().get(..2);
@@ -168,11 +151,8 @@ pub fn dsn_of_each_host(text: &str) -> Vec<String> {
 /// # Errors
 /// What is wrong with it, without the password.
 pub fn dsn_has_password(text: &str) -> ServerResult<bool> {
-    let mut has_one = false;
-    for dsn in dsn_of_each_host(text) {
-        has_one |= parse(&dsn)?.password.is_some();
-    }
-    Ok(has_one)
+    let mut each = dsn_of_each_host(text).into_iter();
+    each.try_fold(false, |has_one, dsn| Ok(has_one | parse(&dsn)?.password.is_some()))
 }
 
 /// Writes a login as a DSN. Parsed again, it gives the same login (without its password where that
@@ -181,31 +161,22 @@ pub fn render(options: &ConnectOptions, secret: Secret) -> String {
     let mut text = format!("{SCHEME}{}", percent_encoded(&options.user));
     let password = options.password.reveal();
     if secret == Secret::Shown && !password.is_empty() {
-        text.push(':');
-        text.push_str(&percent_encoded(password));
+        text += &format!(":{}", percent_encoded(password));
     }
-    text.push('@');
-    let mut parameters = Vec::new();
-    match &options.address {
-        Address::Tcp { host, port } if host.contains(':') => {
-            text.push_str(&format!("[{host}]:{port}"));
-        }
-        Address::Tcp { host, port } => text.push_str(&format!("{}:{port}", percent_encoded(host))),
-        Address::Unix(path) => {
-            text.push_str("localhost");
-            parameters.push(("socket", path.to_string_lossy().into_owned()));
-        }
-    }
-    text.push('/');
-    text.push_str(&percent_encoded(options.schema.as_deref().unwrap_or("")));
+    let (address, socket) = match &options.address {
+        Address::Tcp { host, port } if host.contains(':') => (format!("[{host}]:{port}"), None),
+        Address::Tcp { host, port } => (format!("{}:{port}", percent_encoded(host)), None),
+        Address::Unix(path) => ("localhost".to_owned(), Some(path.to_string_lossy().into_owned())),
+    };
+    let schema = percent_encoded(options.schema.as_deref().unwrap_or(""));
+    text += &format!("@{address}/{schema}");
     let for_login = |name: &str| name.contains("server-public-key");
     let said = options.security.said().into_iter();
-    parameters.extend(said.filter(|(name, _)| secret == Secret::Shown || !for_login(name)));
-    for (index, (name, value)) in parameters.iter().enumerate() {
-        text.push(if index == 0 { '?' } else { '&' });
+    let said = said.filter(|(name, _)| secret == Secret::Shown || !for_login(name));
+    let parameters = socket.map(|socket| ("socket", socket)).into_iter().chain(said);
+    for ((name, value), before) in parameters.zip(iter::once('?').chain(iter::repeat('&'))) {
         // Slashes need no escape in a parameter, and paths read better with them.
-        let value = percent_encoded(value).replace("%2F", "/");
-        text.push_str(&format!("{name}={value}"));
+        text += &format!("{before}{name}={}", percent_encoded(value).replace("%2F", "/"));
     }
     text
 }

@@ -145,16 +145,10 @@ fn line_part(line: Option<usize>) -> String {
 fn log_part(log: &str) -> String {
     const LINES: usize = 12;
     let lines: Vec<&str> = log.lines().filter(|l| !l.trim().is_empty()).collect();
-    if lines.is_empty() {
-        return "; its log is empty".to_owned();
+    match &lines[lines.len().saturating_sub(LINES)..] {
+        [] => "; its log is empty".to_owned(),
+        last => format!("; the end of its log:\n    {}", last.join("\n    ")),
     }
-    let from = lines.len().saturating_sub(LINES);
-    let mut text = "; the end of its log:".to_owned();
-    for line in &lines[from..] {
-        text.push_str("\n    ");
-        text.push_str(line);
-    }
-    text
 }
 
 impl ServerError {
@@ -187,6 +181,11 @@ impl ServerError {
             | ServerError::Data { .. }
             | ServerError::Io { .. } => Exit::Environment,
         }
+    }
+
+    /// Of a file or directory that is not what it has to be.
+    pub(crate) fn data(path: impl Into<PathBuf>, what: impl Into<String>) -> ServerError {
+        ServerError::Data { what: what.into(), path: path.into() }
     }
 
     /// The tail of the server's error log, where a server was involved.

@@ -15,7 +15,8 @@ use crate::process::free_ports;
 use crate::release_facts::GALERA_4;
 use crate::settings::Layout;
 use crate::{ServerError, ServerResult, home};
-use std::ffi::OsString;
+use itertools::Itertools;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ const PROVIDER_OPTIONS: &str = "wsrep_provider_options";
 /// How its log names the place that a server found in its data.
 const RECOVERED: &str = "WSREP: Recovered position: ";
 const RECEIVING: &str = "WSREP: Receiving IST: ";
+const NEW_CLUSTER: &str = "--wsrep-new-cluster";
 
 /// Variables that make a server a node of its cluster. The rest of Galera's are the user's to set.
 const OWN: [&str; 13] = [
@@ -51,26 +53,17 @@ const OWN: [&str; 13] = [
     "wsrep_start_position",
 ];
 
-/// The nodes of a cluster that is to be started.
-#[derive(Clone, Debug)]
-pub struct GaleraCluster {
-    provider: PathBuf,
-    nodes: Vec<NodePorts>,
-}
-
-/// Ports of one node beside that of its clients.
-#[derive(Clone, Copy, Debug)]
-struct NodePorts {
-    group: u16,
-    transfer: u16,
-}
-
-/// One of the nodes.
+/// A node of a cluster that is to be started.
 #[derive(Clone, Debug)]
 pub struct GaleraNode {
-    cluster: GaleraCluster,
+    provider: PathBuf,
+    /// `gcomm://` with the address of every node.
+    cluster_address: String,
     /// From 1. The first begins the cluster.
     number: u32,
+    /// Ports beside that of its clients.
+    group_port: u16,
+    transfer_port: u16,
 }
 
 /// Where a node's files are, and what they have to do with its build.
@@ -85,25 +78,6 @@ pub(crate) struct NodePlace<'a> {
 /// A place in the history of a cluster: the history's name, and the number of a write set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GaleraPosition(String);
-
-impl GaleraCluster {
-    /// So many nodes of this build, whose ports are free this moment.
-    ///
-    /// # Errors
-    /// [`ServerError::NoCluster`] where the build has no Galera; [`ServerError::Io`].
-    pub fn of(build: &ServerBuild, nodes: u32) -> ServerResult<GaleraCluster> {
-        let provider = require_provider(build)?;
-        let ports = free_ports(2 * nodes as usize)?;
-        let of_node = |two: &[u16]| NodePorts { group: two[0], transfer: two[1] };
-        Ok(GaleraCluster { provider, nodes: ports.chunks_exact(2).map(of_node).collect() })
-    }
-
-    /// All nodes, the one that begins the cluster first.
-    pub fn nodes(&self) -> Vec<GaleraNode> {
-        let numbers = 1..=self.nodes.len() as u32;
-        numbers.map(|number| GaleraNode { cluster: self.clone(), number }).collect()
-    }
-}
 
 /// Galera's library of this build.
 ///
@@ -140,13 +114,11 @@ pub(crate) fn below(base: &Path) -> Option<PathBuf> {
 /// # Errors
 /// [`ServerError::Setting`].
 pub fn refuse_own_settings(set: &[(String, String)]) -> ServerResult<()> {
-    match set.iter().find(|(name, _)| OWN.contains(&base::variable_name(name).as_str())) {
-        None => Ok(()),
-        Some((name, _)) => Err(ServerError::Setting {
-            name: name.clone(),
-            why: "mydyno sets it for the nodes of a Galera cluster; leave it out".to_owned(),
-        }),
-    }
+    let own = set.iter().find(|(name, _)| OWN.contains(&base::variable_name(name).as_str()));
+    own.map_or(Ok(()), |(name, _)| {
+        let why = "mydyno sets it for the nodes of a Galera cluster; leave it out".to_owned();
+        Err(ServerError::Setting { name: name.clone(), why })
+    })
 }
 
 /// How many write sets the node has received as it joined, where its log says so.
@@ -156,19 +128,35 @@ pub fn received_write_sets(log: &str) -> Option<u64> {
 }
 
 impl GaleraNode {
+    /// So many nodes of this build, whose ports are free this moment, the one that begins their
+    /// cluster first.
+    ///
+    /// # Errors
+    /// [`ServerError::NoCluster`] where the build has no Galera; [`ServerError::Io`].
+    pub fn cluster(build: &ServerBuild, nodes: u32) -> ServerResult<Vec<GaleraNode>> {
+        let provider = require_provider(build)?;
+        let ports = free_ports(2 * nodes as usize)?;
+        let (group, transfer) = ports.split_at(nodes as usize);
+        let addresses = group.iter().map(|port| format!("127.0.0.1:{port}")).join(",");
+        let node = |(number, (&group_port, &transfer_port))| GaleraNode {
+            provider: provider.clone(),
+            cluster_address: format!("gcomm://{addresses}"),
+            number,
+            group_port,
+            transfer_port,
+        };
+        Ok((1..).zip(group.iter().zip(transfer)).map(node).collect())
+    }
+
     /// Its variables, in the order of a my.cnf; `set` are those of the user.
     pub(crate) fn lines(&self, layout: &Layout, set: &[(String, String)]) -> Vec<(String, String)> {
-        let GaleraNode { cluster, number } = self;
-        let address = |ports: &NodePorts| format!("127.0.0.1:{}", ports.group);
-        let addresses: Vec<String> = cluster.nodes.iter().map(address).collect();
-        let own = cluster.nodes.get(*number as usize - 1).copied();
-        let NodePorts { group, transfer } = own.unwrap_or(NodePorts { group: 0, transfer: 0 });
+        let GaleraNode { number, group_port, transfer_port, .. } = self;
         // The last of two counts.
         let users = base::given_in(set, PROVIDER_OPTIONS).map(|users| format!("{users};"));
         let size = format!("gcache.size={CACHE_SIZE};");
         let options = format!(
-            "{size}{}gmcast.listen_addr=tcp://127.0.0.1:{group};ist.recv_addr=127.0.0.1:{transfer};\
-             gcache.dir={}",
+            "{size}{}gmcast.listen_addr=tcp://127.0.0.1:{group_port};\
+             ist.recv_addr=127.0.0.1:{transfer_port};gcache.dir={}",
             users.unwrap_or_default(),
             layout.directory.display()
         );
@@ -177,45 +165,31 @@ impl GaleraNode {
             ("binlog_format", "ROW".to_owned()),
             ("innodb_autoinc_lock_mode", "2".to_owned()),
             ("wsrep_on", "ON".to_owned()),
-            ("wsrep_provider", cluster.provider.display().to_string()),
+            ("wsrep_provider", self.provider.display().to_string()),
             ("wsrep_cluster_name", "mydyno".to_owned()),
-            ("wsrep_cluster_address", format!("gcomm://{}", addresses.join(","))),
+            ("wsrep_cluster_address", self.cluster_address.clone()),
             ("wsrep_node_name", format!("node{number}")),
             ("wsrep_node_address", "127.0.0.1".to_owned()),
             ("wsrep_sst_method", METHOD.to_owned()),
             // Nothing listens there: what is transferred is too little to need it.
-            ("wsrep_sst_receive_address", format!("127.0.0.1:{transfer}")),
+            ("wsrep_sst_receive_address", format!("127.0.0.1:{transfer_port}")),
             (PROVIDER_OPTIONS, options),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .to_vec()
     }
 
-    /// What its environment needs: its own script comes before the machine's.
-    pub(crate) fn path(layout: &Layout) -> OsString {
-        let mut path = layout.directory.clone().into_os_string();
-        if let Some(inherited) = std::env::var_os("PATH").filter(|path| !path.is_empty()) {
-            path.push(":");
-            path.push(inherited);
-        }
-        path
-    }
-
     /// Makes it ready for its first start on a clone; gives the arguments of that start.
     pub(crate) fn prepare_clone(&self, place: NodePlace<'_>) -> ServerResult<Vec<String>> {
         let state = place.layout.data.join("grastate.dat");
         let text = fs::read_to_string(&state).map_err(io_at("read", &state))?;
-        let position = GaleraPosition::of_state(&text).ok_or_else(|| ServerError::Data {
-            what: "this says no place in the history of a cluster; remove the image that it came \
-                   from (`mydyno server images`)"
-                .to_owned(),
-            path: state,
+        let position = GaleraPosition::of_state(&text).ok_or_else(|| {
+            let why = "this says no place in the history of a cluster; remove the image that it \
+                       came from (`mydyno server images`)";
+            ServerError::data(state, why)
         })?;
         write_script(place, &position)?;
-        Ok(match self.number {
-            1 => vec!["--wsrep-new-cluster".to_owned()],
-            _ => Vec::new(),
-        })
+        Ok((self.number == 1).then(|| NEW_CLUSTER.to_owned()).into_iter().collect())
     }
 
     /// Makes it ready to begin a cluster on data that have been in none.
@@ -223,7 +197,7 @@ impl GaleraNode {
         let position = GaleraPosition(format!("{HISTORY}:0"));
         write_state(place.layout, &position, 1)?;
         write_script(place, &position)?;
-        Ok(vec!["--wsrep-new-cluster".to_owned()])
+        Ok(vec![NEW_CLUSTER.to_owned()])
     }
 
     /// Makes it ready to come back after it ended anyhow, with what its log says of its data.
@@ -234,9 +208,9 @@ impl GaleraNode {
     ) -> ServerResult<Vec<String>> {
         let found = log.lines().rev().find_map(|line| line.split_once(RECOVERED));
         let position = found.and_then(|(_, position)| GaleraPosition::parse(position.trim()));
-        let position = position.ok_or_else(|| ServerError::Data {
-            what: "its log does not say which write set is the last in its data".to_owned(),
-            path: place.layout.log(),
+        let position = position.ok_or_else(|| {
+            let why = "its log does not say which write set is the last in its data";
+            ServerError::data(place.layout.log(), why)
         })?;
         write_state(place.layout, &position, 0)?;
         write_script(place, &position)?;
@@ -259,9 +233,8 @@ impl GaleraPosition {
 
     /// What a `grastate.dat` says.
     fn of_state(text: &str) -> Option<GaleraPosition> {
-        let value = |name: &str| {
-            text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim())
-        };
+        let value =
+            |name: &str| text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
         GaleraPosition::parse(&format!("{}:{}", value("uuid:")?, value("seqno:")?))
     }
 }

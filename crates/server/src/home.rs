@@ -6,10 +6,9 @@ use crate::{ServerError, ServerResult};
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Error, ErrorKind};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 use tempfile::TempDir;
 
 /// The directory, and what lies where in it.
@@ -46,12 +45,11 @@ impl Home {
         // Paths go into option files, which are text of lines.
         let writable = root.to_str().is_some_and(|text| !text.chars().any(char::is_control));
         if !writable {
-            return Err(ServerError::Data {
-                what: "the name of this directory is not UTF-8 or holds a control character; set \
-                    MYDYNO_HOME to another"
-                    .to_owned(),
-                path: root,
-            });
+            return Err(ServerError::data(
+                root,
+                "the name of this directory is not UTF-8 or holds a control character; set \
+                 MYDYNO_HOME to another",
+            ));
         }
         let home = Home { root };
         for directory in [home.engines(), home.instances(), home.images(), home.run()] {
@@ -144,15 +142,13 @@ pub(crate) fn if_there(done: io::Result<()>) -> io::Result<()> {
 
 /// An exclusive lock on a file, held until dropped (or until the process dies, however it dies).
 #[derive(Debug)]
-pub(crate) struct FileLock {
-    file: File,
-}
+pub(crate) struct FileLock(pub(crate) File);
 
 impl Drop for FileLock {
     /// Unlocks in so many words: a child that another thread has just forked has a copy of the
     /// descriptor until it executes its program, and closing ours would leave the file locked.
     fn drop(&mut self) {
-        let _ = self.file.unlock();
+        let _ = self.0.unlock();
     }
 }
 
@@ -167,14 +163,11 @@ impl FileLock {
             .map_err(io_at("open the lock", path))
     }
 
-    /// Waits for the lock; `waiting` is called once where it is not free.
-    pub(crate) fn wait(path: &Path, waiting: &mut dyn FnMut()) -> ServerResult<FileLock> {
+    /// Waits for the lock.
+    pub(crate) fn wait(path: &Path) -> ServerResult<FileLock> {
         let file = FileLock::open(path)?;
-        if file.try_lock().is_err() {
-            waiting();
-            file.lock().map_err(io_at("lock", path))?;
-        }
-        Ok(FileLock { file })
+        file.lock().map_err(io_at("lock", path))?;
+        Ok(FileLock(file))
     }
 
     /// The lock of a file that is there, shared with others who do the same.
@@ -182,19 +175,14 @@ impl FileLock {
         let file =
             fs::OpenOptions::new().write(true).open(path).map_err(io_at("open the lock", path))?;
         file.lock_shared().map_err(io_at("lock", path))?;
-        Ok(FileLock { file })
-    }
-
-    /// Notes a time at the file that is locked.
-    pub(crate) fn set_modified(&self, time: SystemTime) -> std::io::Result<()> {
-        self.file.set_modified(time)
+        Ok(FileLock(file))
     }
 
     /// The lock, where it is free.
     pub(crate) fn try_now(path: &Path) -> ServerResult<Option<FileLock>> {
         let file = FileLock::open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(FileLock { file })),
+            Ok(()) => Ok(Some(FileLock(file))),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(io_at("lock", path)(error)),
         }
@@ -203,27 +191,22 @@ impl FileLock {
 
 /// Fails where fewer than `needed_bytes` are free on the file system of `path`.
 pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> ServerResult<()> {
-    let free = system::free_bytes(path).map_err(io_at("ask for the free space of", path))?;
-    if free < needed_bytes {
-        return Err(ServerError::Disk {
-            path: path.to_owned(),
-            what: what.to_owned(),
-            needed_bytes,
-            free_bytes: free,
-        });
+    let free_bytes = system::free_bytes(path).map_err(io_at("ask for the free space of", path))?;
+    if free_bytes >= needed_bytes {
+        return Ok(());
     }
-    Ok(())
+    let (path, what) = (path.to_owned(), what.to_owned());
+    Err(ServerError::Disk { path, what, needed_bytes, free_bytes })
 }
 
-/// Removes what a killed process left in `directory` under names of this prefix. The caller holds
-/// the lock of these names.
-pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> ServerResult<()> {
-    for path in entries(directory)? {
-        if file_name(&path).starts_with(prefix) {
-            remove_tree_if_there(&path)?;
-        }
-    }
-    Ok(())
+/// Removes what a killed process left in `directory` under such names. The caller holds the lock of
+/// these names, or others may do so at the same time.
+pub(crate) fn remove_left_over(
+    directory: &Path,
+    is_one: impl Fn(&str) -> bool,
+) -> ServerResult<()> {
+    let mut left_over = entries(directory)?.into_iter().filter(|path| is_one(&file_name(path)));
+    left_over.try_for_each(|path| remove_tree_if_there(&path))
 }
 
 /// A new directory for a moment, under a name of this prefix.
@@ -234,23 +217,17 @@ pub(crate) fn temporary_directory(parent: &Path, prefix: &str) -> ServerResult<T
 
 /// The text of a file; `None` where there is none.
 pub(crate) fn read_if_there(path: &Path) -> ServerResult<Option<String>> {
+    let is_absence = |kind| [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&kind);
     match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if is_absence(&error) => Ok(None),
-        Err(error) => Err(io_at("read", path)(error)),
+        Err(error) if is_absence(error.kind()) => Ok(None),
+        read => read.map(Some).map_err(io_at("read", path)),
     }
-}
-
-fn is_absence(error: &Error) -> bool {
-    [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind())
 }
 
 /// What lies in a directory, in the order of the names.
 pub(crate) fn entries(directory: &Path) -> ServerResult<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
-        paths.push(entry.map_err(io_at("read", directory))?.path());
-    }
+    let paths = fs::read_dir(directory).and_then(|all| all.map(|one| Ok(one?.path())).collect());
+    let mut paths: Vec<PathBuf> = paths.map_err(io_at("read", directory))?;
     paths.sort_unstable();
     Ok(paths)
 }
@@ -294,7 +271,7 @@ mod tests {
         assert!(held.is_some());
         assert!(FileLock::try_now(&path).unwrap().is_none());
         // As a forked child has one until it executes its program.
-        let copy = held.as_ref().unwrap().file.try_clone().unwrap();
+        let copy = held.as_ref().unwrap().0.try_clone().unwrap();
         drop(held);
         assert!(FileLock::try_now(&path).unwrap().is_some());
         drop(copy);

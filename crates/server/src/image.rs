@@ -54,10 +54,8 @@ pub(crate) const KEPT: [&str; 7] = [
 
 /// Those of the variables that an image has to be loaded with, by name; the last one counts.
 pub fn kept_settings(set: &[(String, String)]) -> Vec<(String, String)> {
-    let kept = KEPT
-        .iter()
-        .filter_map(|name| given_in(set, name).map(|value| ((*name).to_owned(), value.to_owned())));
-    kept.collect()
+    let kept = |name: &str| Some((name.to_owned(), given_in(set, name)?.to_owned()));
+    KEPT.into_iter().filter_map(kept).collect()
 }
 
 /// The database in an image.
@@ -92,6 +90,8 @@ pub enum ImageContents {
 pub struct Image {
     directory: PathBuf,
     description: Description,
+    /// When it was last cloned, or made, as it was found.
+    pub last_used_utc_ns: i64,
 }
 
 /// The file beside the data.
@@ -135,19 +135,15 @@ impl ImageKey {
                 history_key,
                 shard,
             } => {
-                let tables = match shard {
-                    Some((first, last)) => {
-                        format!("schema{schema_version}_w{first}-{last}of{warehouses}")
-                    }
-                    None => format!("schema{schema_version}_w{warehouses}"),
-                };
+                let of = shard.map(|(first, last)| format!("{first}-{last}of"));
+                let of = of.unwrap_or_default();
                 let keyed = if *history_key { "_hk" } else { "" };
                 let indexes = match (foreign_keys, partitions) {
                     (true, _) => "_fk".to_owned(),
                     (false, 0) => "_nofk".to_owned(),
                     (false, partitions) => format!("_nofk_p{partitions}"),
                 };
-                (tables, format!("{indexes}{keyed}"))
+                (format!("schema{schema_version}_w{of}{warehouses}"), indexes + keyed)
             }
             ImageContents::Script { contents } => (plain(contents), String::new()),
             ImageContents::Initialised { initialised } => {
@@ -157,13 +153,9 @@ impl ImageKey {
         let settings = self.settings.iter();
         let settings: String =
             settings.map(|(name, value)| format!("_{}-{}", plain(name), plain(value))).collect();
-        format!(
-            "{}_{}_{tables}_page{}_seed{}{indexes}{settings}",
-            plain(&self.engine),
-            plain(&self.version),
-            self.page_size_bytes,
-            self.seed,
-        )
+        let (engine, version) = (plain(&self.engine), plain(&self.version));
+        let ImageKey { page_size_bytes, seed, .. } = self;
+        format!("{engine}_{version}_{tables}_page{page_size_bytes}_seed{seed}{indexes}{settings}")
     }
 }
 
@@ -177,12 +169,16 @@ impl Image {
 
     /// The image in this directory, where it has that name. A copy under another name is none.
     pub(crate) fn in_directory(directory: PathBuf) -> Option<Image> {
-        let text = fs::read_to_string(directory.join(DESCRIPTION)).ok()?;
-        let description: Description = serde_json::from_str(&text).ok()?;
+        let path = directory.join(DESCRIPTION);
+        let description: Description =
+            serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;
+        let used = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
+        let used_ns = used.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let last_used_utc_ns = i64::try_from(used_ns).unwrap_or(i64::MAX);
         let is_whole = description.format == FORMAT
             && Tree::read(&directory.join(DATA)).ok()?.bytes() == description.data_bytes;
         let has_its_name = home::file_name(&directory) == description.key.directory_name();
-        (is_whole && has_its_name).then_some(Image { directory, description })
+        (is_whole && has_its_name).then_some(Image { directory, description, last_used_utc_ns })
     }
 
     /// Keeps the data directory of a server that was stopped cleanly, by moving it (by copying it
@@ -196,14 +192,14 @@ impl Image {
     pub fn publish(home: &Home, key: &ImageKey, data: &Path, note: &str) -> ServerResult<Image> {
         let name = key.directory_name();
         let lock = home.images().join(format!(".lock-{name}"));
-        let _lock = FileLock::wait(&lock, &mut || {})?;
+        let _lock = FileLock::wait(&lock)?;
         if let Some(image) = Image::find(home, key) {
             return Ok(image);
         }
         require_stopped(data)?;
         let bytes = Tree::read(data)?.bytes();
         let prefix = format!(".tmp-{name}-");
-        home::remove_left_over(&home.images(), &prefix)?;
+        home::remove_left_over(&home.images(), |name| name.starts_with(&prefix))?;
         let work = home::temporary_directory(&home.images(), &prefix)?;
         let staged = work.path().join(&name);
         home::private_directory(&staged)?;
@@ -215,9 +211,8 @@ impl Image {
             created_utc_ns: base::now_utc_ns(),
             note: note.to_owned(),
         };
-        let text = serde_json::to_string_pretty(&described).map_err(|error| ServerError::Data {
-            what: format!("cannot describe the image: {error}"),
-            path: description.clone(),
+        let text = serde_json::to_string_pretty(&described).map_err(|error| {
+            ServerError::data(&description, format!("cannot describe the image: {error}"))
         })?;
         fs::write(&description, text).map_err(io_at("write", &description))?;
         let place = home.images().join(&name);
@@ -225,15 +220,19 @@ impl Image {
         home::remove_tree_if_there(&place)?;
         move_tree(data, &staged.join(DATA))?;
         fs::rename(&staged, &place).map_err(io_at("move the image to", &place))?;
-        Image::find(home, key).ok_or_else(|| ServerError::Data {
-            what: "the image is not there after it was published; another process removed it"
-                .to_owned(),
-            path: place,
+        Image::find(home, key).ok_or_else(|| {
+            let why = "the image is not there after it was published; another process removed it";
+            ServerError::data(place, why)
         })
     }
 
     pub fn key(&self) -> &ImageKey {
         &self.description.key
+    }
+
+    /// The name of its directory; what tells it from the others is in it.
+    pub fn name(&self) -> String {
+        self.key().directory_name()
     }
 
     /// What the caller of [`Image::publish`] kept with it.
@@ -269,13 +268,11 @@ impl Image {
         if key.engine == build.engine && key.version == build.version {
             return Ok(());
         }
-        Err(ServerError::Data {
-            what: format!(
-                "this image is of {} {} and cannot be used by {} {}; make one with that server",
-                key.engine, key.version, build.engine, build.version
-            ),
-            path: self.directory.clone(),
-        })
+        let why = format!(
+            "this image is of {} {} and cannot be used by {} {}; make one with that server",
+            key.engine, key.version, build.engine, build.version
+        );
+        Err(ServerError::data(&self.directory, why))
     }
 
     /// Copies the data to directories that are there and empty.
@@ -293,7 +290,8 @@ impl Image {
         }
         tree.files.retain(|(path, _)| {
             let is_own = NOT_CLONED.iter().any(|name| path == Path::new(name));
-            !(is_own || to.redo_is_remade && is_redo_file(path))
+            let is_redo = path.to_string_lossy().starts_with(REDO_FILE);
+            !(is_own || to.redo_is_remade && is_redo)
         });
         tree.copy(&from, |path| to.place(path), to.storage)
     }
@@ -311,11 +309,8 @@ impl CloneTo {
         } else {
             &None
         };
-        match role {
-            // A relative directory is relative to the data directory, for the server too.
-            Some(directory) => self.data.join(directory).join(path),
-            None => self.data.join(path),
-        }
+        // A relative directory is relative to the data directory, for the server too.
+        self.data.join(role.as_deref().unwrap_or(Path::new(""))).join(path)
     }
 }
 
@@ -325,40 +320,28 @@ pub(crate) fn use_image(directory: &Path) -> ServerResult<FileLock> {
     let path = directory.join(DESCRIPTION);
     let in_use = FileLock::share(&path)?;
     let now = Duration::from_nanos(u64::try_from(base::now_utc_ns()).unwrap_or(0));
-    in_use.set_modified(UNIX_EPOCH + now).map_err(io_at("note the use of", &path))?;
+    in_use.0.set_modified(UNIX_EPOCH + now).map_err(io_at("note the use of", &path))?;
     Ok(in_use)
-}
-
-fn is_redo_file(path: &Path) -> bool {
-    path.to_string_lossy().starts_with(REDO_FILE)
 }
 
 /// A running server holds a lock on its system tablespace.
 fn require_stopped(data: &Path) -> ServerResult<()> {
     let tablespace = data.join(SYSTEM_TABLESPACE);
-    let file =
-        fs::OpenOptions::new().read(true).write(true).open(&tablespace).map_err(|error| {
-            ServerError::Data {
-                what: format!(
-                    "this is no data directory of a server ({SYSTEM_TABLESPACE}: {error})"
-                ),
-                path: data.to_owned(),
-            }
-        })?;
+    let file = fs::OpenOptions::new().read(true).write(true).open(&tablespace);
+    let file = file.map_err(|error| {
+        let why = format!("this is no data directory of a server ({SYSTEM_TABLESPACE}: {error})");
+        ServerError::data(data, why)
+    })?;
     let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-    rustix::fs::fcntl_lock(&file, lock).map_err(|_| ServerError::Data {
-        what: "a server still runs on this data directory; stop it first".to_owned(),
-        path: data.to_owned(),
+    rustix::fs::fcntl_lock(&file, lock).map_err(|_| {
+        ServerError::data(data, "a server still runs on this data directory; stop it first")
     })
 }
 
 fn move_tree(from: &Path, to: &Path) -> ServerResult<()> {
     match fs::rename(from, to) {
-        Ok(()) => return Ok(()),
-        Err(error) if error.kind() != std::io::ErrorKind::CrossesDevices => {
-            return Err(io_at("move the data directory to", to)(error));
-        }
-        Err(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => {}
+        moved => return moved.map_err(io_at("move the data directory to", to)),
     }
     let tree = Tree::read(from)?;
     home::private_directory(to)?;

@@ -10,9 +10,8 @@ use crate::home;
 use crate::process;
 use crate::settings::{Layout, Settings};
 use crate::{ServerBuild, ServerError, ServerResult};
-use base::ServerFamily;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use system::{ChildProcess, DiesWith};
@@ -29,10 +28,9 @@ const INITIALISE_TIMEOUT: Duration = Duration::from_secs(300);
 /// A new password: 128 random bits as hexadecimal digits, which no quoting can hurt.
 pub(crate) fn random_password() -> ServerResult<Password> {
     let mut bytes = [0u8; 16];
-    openssl::rand::rand_bytes(&mut bytes).map_err(|_| ServerError::Io {
-        doing: "draw a random password from",
-        path: PathBuf::from("/dev/urandom"),
-        cause: std::io::Error::other("the system gives no random bytes"),
+    openssl::rand::rand_bytes(&mut bytes).map_err(|_| {
+        let cause = std::io::Error::other("the system gives no random bytes");
+        io_at("draw a random password from", Path::new("/dev/urandom"))(cause)
     })?;
     let text: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
     Ok(Password::new(text))
@@ -42,36 +40,31 @@ pub(crate) fn random_password() -> ServerResult<Password> {
 /// again on a data directory that has them, with another password.
 pub(crate) fn accounts_sql(build: &ServerBuild, password: &Password) -> String {
     let secret = password.reveal();
+    let is_mariadb = build.release.family.is_mariadb();
     let mut sql = String::new();
-    let mut say = |statement: String| {
-        sql.push_str(&statement);
-        sql.push_str(";\n");
-    };
     for host in HOSTS {
         let account = format!("'{USER}'@'{host}'");
-        match build.release.family {
-            ServerFamily::Mysql | ServerFamily::Percona => {
-                say(format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{secret}'"));
-                say(format!("ALTER USER {account} IDENTIFIED BY '{secret}'"));
-            }
-            // 10.1 has no ALTER USER.
-            ServerFamily::MariaDb => {
-                say(format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{secret}'"));
-            }
-        }
-        say(format!("GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION"));
+        // MariaDB 10.1 has no ALTER USER.
+        sql += &if is_mariadb {
+            format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{secret}';\n")
+        } else {
+            format!(
+                "CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{secret}';\n\
+                 ALTER USER {account} IDENTIFIED BY '{secret}';\n"
+            )
+        };
+        sql += &format!("GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION;\n");
     }
-    match build.release.family {
-        ServerFamily::Mysql | ServerFamily::Percona => {
-            say(format!("ALTER USER 'root'@'localhost' IDENTIFIED BY '{secret}'"));
-        }
-        ServerFamily::MariaDb => {
-            say(format!("SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{secret}')"));
-            for open in ["'root'@'127.0.0.1'", "'root'@'::1'", "''@'localhost'"] {
-                say(format!("DROP USER IF EXISTS {open}"));
-            }
-        }
-    }
+    sql += &if is_mariadb {
+        format!(
+            "SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{secret}');\n\
+             DROP USER IF EXISTS 'root'@'127.0.0.1';\n\
+             DROP USER IF EXISTS 'root'@'::1';\n\
+             DROP USER IF EXISTS ''@'localhost';\n"
+        )
+    } else {
+        format!("ALTER USER 'root'@'localhost' IDENTIFIED BY '{secret}';\n")
+    };
     sql
 }
 
@@ -91,15 +84,12 @@ pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> ServerResult<(
     command.arg(format!("--defaults-file={}", layout.my_cnf().display()));
     // Its own settings may say 2, after which MariaDB does not find the first page of ibdata1.
     command.arg("--innodb-fast-shutdown=1");
-    let script = layout.directory.join("bootstrap.sql");
-    match build.release.family {
-        ServerFamily::Mysql | ServerFamily::Percona => {
-            command.arg("--initialize-insecure").stdin(Stdio::null());
-        }
-        ServerFamily::MariaDb => {
-            fs::write(&script, bootstrap_sql(build)?).map_err(io_at("write", &script))?;
-            command.arg("--bootstrap").stdin(File::open(&script).map_err(io_at("open", &script))?);
-        }
+    if build.release.family.is_mariadb() {
+        let script = layout.directory.join("bootstrap.sql");
+        fs::write(&script, bootstrap_sql(build)?).map_err(io_at("write", &script))?;
+        command.arg("--bootstrap").stdin(File::open(&script).map_err(io_at("open", &script))?);
+    } else {
+        command.arg("--initialize-insecure").stdin(Stdio::null());
     }
     attach_log(&mut command, &layout.log())?;
     let failed = |why: String| ServerError::Failed {
@@ -133,37 +123,28 @@ pub(crate) fn attach_log(command: &mut std::process::Command, log: &Path) -> Ser
 }
 
 fn bootstrap_sql(build: &ServerBuild) -> ServerResult<String> {
-    let share = build.share().ok_or_else(|| ServerError::Data {
-        what: "no share directory with error messages and system tables is beside this server; \
-            install its whole package"
-            .to_owned(),
-        path: build.basedir.clone(),
+    let share = build.share().ok_or_else(|| {
+        let why = "no share directory with error messages and system tables is beside this server; \
+                   install its whole package";
+        ServerError::data(&build.basedir, why)
     })?;
-    let read = |names: [&str; 2]| -> ServerResult<String> {
-        let path = names
-            .iter()
-            .map(|name| share.join(name))
-            .find(|path| path.is_file())
-            .unwrap_or_else(|| share.join(names[0]));
+    let read = |name: &str| -> ServerResult<String> {
+        let [mysql, mariadb] =
+            ["mysql", "mariadb"].map(|prefix| share.join(format!("{prefix}_{name}.sql")));
+        let path = if mariadb.is_file() && !mysql.is_file() { mariadb } else { mysql };
         fs::read_to_string(&path).map_err(io_at("read", &path))
     };
-    let scripts = [
-        read(["mysql_system_tables.sql", "mariadb_system_tables.sql"])?,
-        read(["mysql_performance_tables.sql", "mariadb_performance_tables.sql"])?,
-        read(["mysql_system_tables_data.sql", "mariadb_system_tables_data.sql"])?,
-    ];
+    let scripts =
+        [read("system_tables")?, read("performance_tables")?, read("system_tables_data")?];
     // A statement that is followed by another on its line is an error in bootstrap mode.
     let mut sql = String::from(
         "CREATE DATABASE IF NOT EXISTS mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\nSET \
          @skip_auth_anonymous_user = 1;\n",
     );
     // As mysql_install_db does: no accounts for this machine's name.
-    for line in scripts.iter().flat_map(|script| script.lines()) {
-        if !line.contains("@current_hostname") {
-            sql.push_str(line);
-            sql.push('\n');
-        }
-    }
+    let lines = scripts.iter().flat_map(|script| script.lines());
+    let kept = lines.filter(|line| !line.contains("@current_hostname"));
+    sql.extend(kept.flat_map(|line| [line, "\n"]));
     Ok(sql)
 }
 

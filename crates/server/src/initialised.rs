@@ -57,7 +57,7 @@ pub(crate) fn image(
     };
     // Who makes it at the same time as others spares them the work.
     let lock = home.images().join(format!(".lock-initialise-{}", key.directory_name()));
-    let _lock = FileLock::wait(&lock, &mut || {})?;
+    let _lock = FileLock::wait(&lock)?;
     if let Some(image) = Image::find(home, &key) {
         return Ok(Some(image));
     }

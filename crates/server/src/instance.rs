@@ -8,7 +8,7 @@ use crate::instance_dir::InstanceDir;
 use crate::launch::Launch;
 use crate::process::{self, Ending, NotReady};
 use crate::settings::Settings;
-use crate::{ServerBuild, ServerError, ServerResult, dsn};
+use crate::{ServerBuild, ServerError, ServerResult};
 use base::{CpuList, Dilation};
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -19,16 +19,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use system::{ChildProcess, POLL_INTERVAL};
 use wire::{Address, ConnectOptions, Password, Security};
-
-/// What is in the data directory at first.
-#[derive(Clone, Debug, Default)]
-pub enum Data {
-    /// Nothing but system tables.
-    #[default]
-    Fresh,
-    /// A copy of an image.
-    Clone(Image),
-}
 
 /// How long a server lives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +35,8 @@ pub enum Lifetime {
 /// How to start a server.
 #[derive(Clone, Debug, Default)]
 pub struct InstanceOptions {
-    pub data: Data,
+    /// What the data directory is a copy of at first; nothing but system tables without one.
+    pub image: Option<Image>,
     pub storage: Storage,
     pub lifetime: Lifetime,
     /// Server variables of a preset, which replace mydyno's base settings as far as the machine can
@@ -86,7 +77,8 @@ pub struct InstanceOptions {
 pub struct Instance {
     /// What it was started with, and is started again with.
     pub(crate) launch: Launch,
-    pub(crate) port: u16,
+    /// Its port on the loopback interface.
+    pub port: u16,
     pub(crate) settings: Settings,
     pub(crate) process: Mutex<ChildProcess>,
     /// What was not as asked for: fall-backs and lowered limits, for people.
@@ -108,26 +100,9 @@ impl Instance {
         loopback_options(self.port, &self.launch.password, &self.launch.layout.data)
     }
 
-    /// Login over the unix socket.
-    pub fn socket_options(&self) -> ConnectOptions {
-        ConnectOptions {
-            address: Address::Unix(self.launch.layout.socket.clone()),
-            ..self.connect_options()
-        }
-    }
-
-    /// The address for people, without the password.
-    pub fn dsn(&self) -> String {
-        dsn::render(&self.connect_options(), dsn::Secret::Hidden)
-    }
-
     /// Its process: another one after it was started again.
     pub fn pid(&self) -> u32 {
         self.process().pid()
-    }
-
-    pub fn port(&self) -> u16 {
-        self.port
     }
 
     pub fn socket(&self) -> &Path {
@@ -143,12 +118,8 @@ impl Instance {
         &self.launch.layout.data
     }
 
-    /// The lines of its my.cnf. Effective values are the server's to tell.
-    pub fn settings(&self) -> &[(String, String)] {
-        self.settings.lines()
-    }
-
-    /// The text of its my.cnf. There is no password in it.
+    /// The text of its my.cnf, whose effective values are the server's to tell. There is no
+    /// password in it.
     pub fn my_cnf(&self) -> String {
         self.settings.my_cnf()
     }
@@ -175,20 +146,20 @@ impl Instance {
     /// [`ServerError::Failed`] where even a killed server does not go away.
     pub fn stop(&self, timeout: Duration) -> ServerResult<Ending> {
         self.process().signal(Signal::TERM);
-        let start = Instant::now();
-        match self.wait(|| start.elapsed() >= timeout) {
+        match self.wait(timeout) {
             Some(status) if status.success() => Ok(Ending::Clean),
             Some(status) => Ok(Ending::Died(process::describe(status))),
             None => self.kill().map(|_| Ending::Killed),
         }
     }
 
-    /// How it ended; `None` where it runs on when that is late.
-    fn wait(&self, is_late: impl Fn() -> bool) -> Option<ExitStatus> {
+    /// How it ended; `None` where it runs on then.
+    fn wait(&self, timeout: Duration) -> Option<ExitStatus> {
+        let start = Instant::now();
         // Locked for each look only, so that `exited` never waits for a stop.
         loop {
             let ended = self.process().ended();
-            if ended.is_some() || is_late() {
+            if ended.is_some() || start.elapsed() >= timeout {
                 return ended;
             }
             thread::sleep(POLL_INTERVAL);
@@ -198,7 +169,15 @@ impl Instance {
     /// Kills the server, as a power failure would end it.
     pub fn kill(&self) -> ServerResult<ExitStatus> {
         let ended = self.process().kill(process::KILL_TIMEOUT);
-        ended.ok_or_else(|| self.stuck())
+        ended.ok_or_else(|| ServerError::Failed {
+            engine: self.launch.build.engine.clone(),
+            stage: "did not stop",
+            why: format!(
+                "process {} is still there after SIGKILL; it hangs in the kernel (a hanging disk?)",
+                self.pid()
+            ),
+            log: self.log_tail(),
+        })
     }
 
     /// Starts a server that has ended on its own data and port, and waits until it takes
@@ -220,8 +199,7 @@ impl Instance {
     fn recover(&self) -> ServerResult<String> {
         let start = self.launch.begin()?;
         *self.process() = self.launch.spawn(&["--wsrep-recover".to_owned()], &start)?;
-        let ended = self.wait(|| self.launch.is_late(&start));
-        let status = ended.map_or_else(|| self.kill(), Ok)?;
+        let status = self.wait(self.launch.ready_timeout).map_or_else(|| self.kill(), Ok)?;
         self.launch.forget_init_file()?;
         match status.success() {
             true => Ok(self.launch.log_of(&start)),
@@ -253,18 +231,6 @@ impl Instance {
         }
         self.launch.forget_init_file()?;
         ready
-    }
-
-    fn stuck(&self) -> ServerError {
-        ServerError::Failed {
-            engine: self.launch.build.engine.clone(),
-            stage: "did not stop",
-            why: format!(
-                "process {} is still there after SIGKILL; it hangs in the kernel (a hanging disk?)",
-                self.pid()
-            ),
-            log: self.log_tail(),
-        }
     }
 
     pub(crate) fn process(&self) -> MutexGuard<'_, ChildProcess> {
@@ -299,7 +265,6 @@ pub(crate) fn loopback_options(port: u16, password: &Password, data: &Path) -> C
 
 /// Reads the password of an instance that is not in this process.
 pub(crate) fn read_password(path: &Path) -> ServerResult<Password> {
-    std::fs::read_to_string(path)
-        .map(|text| Password::new(text.trim_end()))
-        .map_err(io_at("read", path))
+    let text = std::fs::read_to_string(path).map_err(io_at("read", path))?;
+    Ok(Password::new(text.trim_end()))
 }

@@ -36,17 +36,14 @@ impl InstanceDir {
         // Between the making of a directory and the locking of its lock, nobody may sweep.
         let _gate = gate(home)?;
         let prefix = format!("{}-", std::process::id());
-        let path = home::temporary_directory(&home.run(), &prefix)?.keep();
-        let lock_path = path.join(LOCK);
-        let mut dir = InstanceDir { path, keep: false, elsewhere: Vec::new(), _lock: None };
-        dir._lock = FileLock::try_now(&lock_path)?;
-        if dir._lock.is_none() {
-            return Err(ServerError::Locked {
-                lock: lock_path,
-                what: "a directory made this moment".to_owned(),
-            });
-        }
-        Ok(dir)
+        let made = home::temporary_directory(&home.run(), &prefix)?;
+        let lock_path = made.path().join(LOCK);
+        let lock = FileLock::try_now(&lock_path)?.ok_or_else(|| ServerError::Locked {
+            lock: lock_path,
+            what: "a directory made this moment".to_owned(),
+        })?;
+        let elsewhere = Vec::new();
+        Ok(InstanceDir { path: made.keep(), keep: false, elsewhere, _lock: Some(lock) })
     }
 
     /// The directory of a named server, which the caller has locked.
@@ -63,19 +60,14 @@ impl InstanceDir {
         if self.elsewhere.iter().any(|known| known == path) && path.is_dir() {
             return Ok(());
         }
+        let refuse = |why: &str| {
+            Err(ServerError::data(path, format!("a directory for a server's files {why}")))
+        };
         if fs::symlink_metadata(path).is_ok() {
-            return Err(ServerError::Data {
-                what:
-                    "a directory for a server's files must not exist yet; remove it or name another"
-                        .to_owned(),
-                path: path.to_owned(),
-            });
+            return refuse("must not exist yet; remove it or name another");
         }
         if !path.is_absolute() {
-            return Err(ServerError::Data {
-                what: "a directory for a server's files needs an absolute path".to_owned(),
-                path: path.to_owned(),
-            });
+            return refuse("needs an absolute path");
         }
         // Listed before it is made, so that a death in between leaves nothing behind; and before it
         // is looked whose it is in, so that of two that do so at once one sees the other.
@@ -90,9 +82,8 @@ impl InstanceDir {
     fn list_elsewhere(&mut self, path: &Path) -> ServerResult<()> {
         self.elsewhere.push(path.to_owned());
         let list = self.path.join(ELSEWHERE);
-        let text = serde_json::to_string(&self.elsewhere).map_err(|error| ServerError::Data {
-            what: format!("a path that is not UTF-8 cannot be kept ({error})"),
-            path: path.to_owned(),
+        let text = serde_json::to_string(&self.elsewhere).map_err(|error| {
+            ServerError::data(path, format!("a path that is not UTF-8 cannot be kept ({error})"))
         })?;
         home::write_private(&list, &text)
     }
@@ -116,19 +107,20 @@ impl InstanceDir {
                 return Ok(directory.keep().join("mysql.sock"));
             }
         }
-        Err(ServerError::Data {
-            what: format!(
-                "no directory for a socket: this path is longer than {SOCKET_PATH_BYTES_MAX} bytes \
-                 with the socket in it, and /tmp cannot be written; set MYDYNO_HOME to a shorter \
-                 path"
-            ),
-            path: self.path.clone(),
-        })
+        let why = format!(
+            "no directory for a socket: this path is longer than {SOCKET_PATH_BYTES_MAX} bytes \
+             with the socket in it, and /tmp cannot be written; set MYDYNO_HOME to a shorter path"
+        );
+        Err(ServerError::data(&self.path, why))
     }
 
     /// Removes everything now.
     pub(crate) fn remove(&mut self) -> ServerResult<()> {
-        remove_with_elsewhere(&self.path, &self.elsewhere)
+        // The list goes last: it is in `path`.
+        for directory in &self.elsewhere {
+            home::remove_tree_if_there(directory)?;
+        }
+        home::remove_tree_if_there(&self.path)
     }
 }
 
@@ -164,34 +156,24 @@ pub fn require_apart(home: &Home, own: &Path, path: &Path) -> ServerResult<()> {
     };
     match path.ancestors().find(is_taken) {
         None => Ok(()),
-        Some(above) => Err(ServerError::Data {
-            what: format!(
+        Some(above) => {
+            let why = format!(
                 "the files of a server cannot go into {}, which is a directory of another server \
                  or of mydyno; name a directory outside of it",
                 above.display()
-            ),
-            path: path.to_owned(),
-        }),
+            );
+            Err(ServerError::data(path, why))
+        }
     }
 }
 
 fn read_elsewhere(path: &Path) -> Vec<PathBuf> {
-    fs::read_to_string(path.join(ELSEWHERE))
-        .ok()
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default()
-}
-
-fn remove_with_elsewhere(path: &Path, elsewhere: &[PathBuf]) -> ServerResult<()> {
-    // The list goes last: it is in `path`.
-    for directory in elsewhere {
-        home::remove_tree_if_there(directory)?;
-    }
-    home::remove_tree_if_there(path)
+    let text = fs::read_to_string(path.join(ELSEWHERE)).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
 fn gate(home: &Home) -> ServerResult<FileLock> {
-    FileLock::wait(&home.run().join(".lock"), &mut || {})
+    FileLock::wait(&home.run().join(".lock"))
 }
 
 /// Removes what commands left that ended without cleaning up, and kills their servers. What cannot
@@ -199,21 +181,13 @@ fn gate(home: &Home) -> ServerResult<FileLock> {
 /// told.
 pub fn sweep(home: &Home) -> ServerResult<Vec<String>> {
     let _gate = gate(home)?;
-    let mut notes = Vec::new();
     let private = home::entries(&home.run())?.into_iter().map(|path| (path.join(LOCK), path));
     let named = home::entries(&home.instances())?.into_iter();
     let named = named.map(|path| (lock_path(home, &home::file_name(&path)), path));
-    for (lock, path) in private.chain(named).filter(|(_, path)| path.is_dir()) {
-        if let Err(error) = sweep_one(&lock, &path) {
-            notes.push(stays(&error));
-        }
-    }
-    notes.extend(sweep_removed(home).err().map(|error| stays(&error)));
-    Ok(notes)
-}
-
-fn stays(error: &ServerError) -> String {
-    format!("what an earlier command left stays: {error}")
+    let directories = private.chain(named).filter(|(_, path)| path.is_dir());
+    let swept = directories.map(|(lock, path)| sweep_one(&lock, &path));
+    let failed = swept.chain(std::iter::once_with(|| sweep_removed(home))).filter_map(Result::err);
+    Ok(failed.map(|error| format!("what an earlier command left stays: {error}")).collect())
 }
 
 fn sweep_one(lock: &Path, path: &Path) -> ServerResult<()> {
@@ -228,7 +202,7 @@ fn sweep_one(lock: &Path, path: &Path) -> ServerResult<()> {
     for pid in process::servers_with(&my_cnf) {
         process::end_foreign(pid, &my_cnf, Duration::ZERO)?;
     }
-    remove_with_elsewhere(path, &read_elsewhere(path))
+    InstanceDir::named(path.to_owned(), true)?.remove()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::home::{FileLock, Home, private_directory, read_if_there, remove_file_
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -33,8 +33,8 @@ pub struct ChangeJournal {
 impl ChangeJournal {
     /// Is there one of any server?
     pub fn is_any(home: &Home) -> bool {
-        let entries = fs::read_dir(directory(home)).into_iter().flatten().flatten();
-        entries.into_iter().any(|entry| entry.path().extension().is_some_and(|end| end == "toml"))
+        let mut entries = fs::read_dir(directory(home)).into_iter().flatten().flatten();
+        entries.any(|entry| entry.path().extension().is_some_and(|end| end == "toml"))
     }
 
     /// Takes the journal of the server that `identity` stands for; `None` where another process has
@@ -57,10 +57,8 @@ impl ChangeJournal {
     /// Where it cannot be read.
     pub fn left(&self) -> ServerResult<ServerChange> {
         let Some(text) = read_if_there(&self.path)? else { return Ok(ServerChange::default()) };
-        toml::from_str(&text).map_err(|error| {
-            let error = std::io::Error::new(ErrorKind::InvalidData, error.to_string());
-            io_at("understand", &self.path)(error)
-        })
+        let understood = toml::from_str(&text).map_err(std::io::Error::other);
+        understood.map_err(io_at("understand", &self.path))
     }
 
     /// Writes down what is about to be changed, or what was. It is on disk when this returns.
@@ -78,9 +76,8 @@ impl ChangeJournal {
         written.map_err(io_at("write", &new))?;
         fs::rename(&new, &self.path).map_err(io_at("rename", &new))?;
         let directory = self.path.parent().unwrap_or(&self.path);
-        File::open(directory)
-            .and_then(|directory| directory.sync_all())
-            .map_err(io_at("write", directory))
+        let synced = File::open(directory).and_then(|directory| directory.sync_all());
+        synced.map_err(io_at("write", directory))
     }
 
     /// All is as it was.

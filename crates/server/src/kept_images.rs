@@ -6,42 +6,18 @@ use crate::home::{self, FileLock};
 use crate::image::DESCRIPTION;
 use crate::{Home, Image, ImageKey, ServerError, ServerResult};
 use base::parse_size;
+use std::cmp::Reverse;
 use std::fs;
-use std::time::UNIX_EPOCH;
 
 /// Names the room for all images: `100G`.
 pub const IMAGES_VARIABLE: &str = "MYDYNO_IMAGES_MAX";
 const IMAGES_MAX_DEFAULT_BYTES: u64 = 64 << 30;
 
-/// An image in the home directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptImage {
-    /// The name of its directory; what tells it from the others is in it.
-    pub name: String,
-    pub image: Image,
-    /// When it was last cloned, or made.
-    pub last_used_utc_ns: i64,
-}
-
 /// All images, the most recently used one first. What is damaged or of another format is none.
-pub fn kept_images(home: &Home) -> ServerResult<Vec<KeptImage>> {
-    let mut kept = Vec::new();
-    for directory in home::entries(&home.images())? {
-        let path = directory.join(DESCRIPTION);
-        let name = home::file_name(&directory).into_owned();
-        let Some(image) = Image::in_directory(directory) else { continue };
-        let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
-        let since = modified
-            .map_err(io_at("ask for the last use of", &path))?
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        kept.push(KeptImage {
-            name,
-            image,
-            last_used_utc_ns: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
-        });
-    }
-    kept.sort_by_key(|kept| std::cmp::Reverse(kept.last_used_utc_ns));
+pub fn kept_images(home: &Home) -> ServerResult<Vec<Image>> {
+    let directories = home::entries(&home.images())?.into_iter();
+    let mut kept: Vec<Image> = directories.filter_map(Image::in_directory).collect();
+    kept.sort_by_key(|image| Reverse(image.last_used_utc_ns));
     Ok(kept)
 }
 
@@ -58,32 +34,23 @@ pub fn images_max_bytes() -> ServerResult<u64> {
 /// the least recently used one before the others, then those of `coming`, the one that is needed
 /// last before the others. Images in use stay, and so does the first of `coming`. Returns what was
 /// removed.
-pub fn shrink_images(
-    home: &Home,
-    max_bytes: u64,
-    coming: &[ImageKey],
-) -> ServerResult<Vec<KeptImage>> {
-    let kept = kept_images(home)?;
-    let mut total_bytes: u64 = kept.iter().map(|kept| kept.image.data_bytes()).sum();
-    let needed_at = |kept: &KeptImage| {
+pub fn shrink_images(home: &Home, max_bytes: u64, coming: &[ImageKey]) -> ServerResult<Vec<Image>> {
+    let mut kept = kept_images(home)?;
+    let mut total_bytes: u64 = kept.iter().map(Image::data_bytes).sum();
+    let needed_at = |image: &Image| {
         let mut coming = coming.iter();
-        coming.position(|key| key == kept.image.key())
+        coming.position(|key| key == image.key()).unwrap_or(usize::MAX)
     };
-    let mut candidates: Vec<(usize, KeptImage)> = kept
-        .into_iter()
-        .rev()
-        .map(|kept| (needed_at(&kept).unwrap_or(usize::MAX), kept))
-        .filter(|(needed_at, _)| *needed_at > 0)
-        .collect();
-    candidates.sort_by_key(|(needed_at, _)| std::cmp::Reverse(*needed_at));
+    kept.reverse();
+    kept.sort_by_key(|image| Reverse(needed_at(image)));
     let mut removed = Vec::new();
-    for (_, kept) in candidates {
+    for image in kept.into_iter().filter(|image| needed_at(image) > 0) {
         if total_bytes <= max_bytes {
             break;
         }
-        if remove(home, &kept)? {
-            total_bytes -= kept.image.data_bytes();
-            removed.push(kept);
+        if remove(home, &image)? {
+            total_bytes -= image.data_bytes();
+            removed.push(image);
         }
     }
     Ok(removed)
@@ -93,19 +60,14 @@ pub fn shrink_images(
 ///
 /// # Errors
 /// [`ServerError::NoSuchImage`]; [`ServerError::Data`] where it is in use.
-pub fn remove_image(home: &Home, name: &str) -> ServerResult<KeptImage> {
-    let mut kept = kept_images(home)?;
-    let Some(at) = kept.iter().position(|kept| kept.name == name) else {
-        return Err(ServerError::NoSuchImage { name: name.to_owned() });
-    };
-    let kept = kept.swap_remove(at);
-    if remove(home, &kept)? {
-        return Ok(kept);
+pub fn remove_image(home: &Home, name: &str) -> ServerResult<Image> {
+    let image = kept_images(home)?.into_iter().find(|image| image.name() == name);
+    let image = image.ok_or_else(|| ServerError::NoSuchImage { name: name.to_owned() })?;
+    if remove(home, &image)? {
+        return Ok(image);
     }
-    Err(ServerError::Data {
-        what: "this image is being cloned; try again when that is done".to_owned(),
-        path: kept.image.directory().to_owned(),
-    })
+    let why = "this image is being cloned; try again when that is done";
+    Err(ServerError::data(image.directory(), why))
 }
 
 /// Around the name of an image that is being removed.
@@ -113,8 +75,8 @@ const GONE_PREFIX: &str = ".tmp-";
 const GONE_SUFFIX: &str = "-removed";
 
 /// Returns whether nobody used it.
-fn remove(home: &Home, kept: &KeptImage) -> ServerResult<bool> {
-    let directory = kept.image.directory();
+fn remove(home: &Home, image: &Image) -> ServerResult<bool> {
+    let directory = image.directory();
     if !directory.exists() {
         // Another process was quicker.
         return Ok(true);
@@ -123,7 +85,7 @@ fn remove(home: &Home, kept: &KeptImage) -> ServerResult<bool> {
         return Ok(false);
     };
     // Under another name it is no image any more, should this process die here.
-    let gone = home.images().join(format!("{GONE_PREFIX}{}{GONE_SUFFIX}", kept.name));
+    let gone = home.images().join(format!("{GONE_PREFIX}{}{GONE_SUFFIX}", image.name()));
     fs::rename(directory, &gone).map_err(io_at("remove", directory))?;
     home::remove_tree_if_there(&gone)?;
     Ok(true)
@@ -132,13 +94,8 @@ fn remove(home: &Home, kept: &KeptImage) -> ServerResult<bool> {
 /// Removes the rest of images whose removal was killed. Where another process is about it, both
 /// are.
 pub(crate) fn sweep_removed(home: &Home) -> ServerResult<()> {
-    for path in home::entries(&home.images())? {
-        let name = home::file_name(&path);
-        if name.starts_with(GONE_PREFIX) && name.ends_with(GONE_SUFFIX) {
-            home::remove_tree_if_there(&path)?;
-        }
-    }
-    Ok(())
+    let is_gone = |name: &str| name.starts_with(GONE_PREFIX) && name.ends_with(GONE_SUFFIX);
+    home::remove_left_over(&home.images(), is_gone)
 }
 
 #[cfg(test)]
@@ -184,7 +141,7 @@ mod tests {
         drop(use_image(images[0].directory()).unwrap());
         let seeds = || -> Vec<u64> {
             let kept = kept_images(&home).unwrap();
-            kept.iter().map(|kept| kept.image.key().seed).collect()
+            kept.iter().map(|image| image.key().seed).collect()
         };
         assert_eq!(seeds(), [1, 4, 3, 2]);
         let in_use = use_image(images[1].directory()).unwrap();
@@ -204,12 +161,12 @@ mod tests {
         assert_eq!(seeds(), [1]);
         assert_eq!(shrink_images(&home, 1000, &[]).unwrap(), []);
 
-        let name = kept_images(&home).unwrap()[0].name.clone();
+        let name = kept_images(&home).unwrap()[0].name();
         let in_use = use_image(images[0].directory()).unwrap();
         let error = remove_image(&home, &name).unwrap_err().to_string();
         assert!(error.contains("is being cloned"), "{error}");
         drop(in_use);
-        assert_eq!(remove_image(&home, &name).unwrap().name, name);
+        assert_eq!(remove_image(&home, &name).unwrap().name(), name);
         let error = remove_image(&home, &name).unwrap_err().to_string();
         assert!(error.contains("mydyno server images"), "{error}");
         assert_eq!(

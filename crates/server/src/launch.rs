@@ -1,13 +1,14 @@
 //! From the files of a server to one that takes connections, the first time and again.
 
+use crate::builds::before_inherited;
 use crate::copy::Storage;
 use crate::error::io_at;
-use crate::galera::{GaleraNode, NodePlace};
+use crate::galera::NodePlace;
 use crate::home;
 use crate::image::{CloneTo, Image};
 use crate::initialise;
 use crate::initialised;
-use crate::instance::{Data, InstanceOptions, Lifetime};
+use crate::instance::{InstanceOptions, Lifetime};
 use crate::process::{self, NotReady};
 use crate::record::NamedInstance;
 use crate::settings::{Layout, Settings};
@@ -67,13 +68,9 @@ impl Launch {
             set.extend(node.lines(&self.layout, &self.set));
         }
         let mut settings = Settings::new(&self.build, &self.layout, port, &set);
-        let mut notes = Vec::new();
-        let direct_io_on = match self.options.storage {
-            Storage::Real => Some(self.layout.data.as_path()),
-            Storage::Emulated => None,
-        };
-        settings.fit_to_machine(&self.options.set, direct_io_on, &mut notes);
-        for note in notes {
+        let is_real = self.options.storage == Storage::Real;
+        let direct_io_on = is_real.then_some(self.layout.data.as_path());
+        for note in settings.fit_to_machine(&self.options.set, direct_io_on) {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }
@@ -87,15 +84,15 @@ impl Launch {
     pub(crate) fn fill(&mut self, home: &Home) -> ServerResult<()> {
         // No port is opened while a data directory is initialised.
         let settings = self.settings(0)?;
-        match &self.options.data {
-            Data::Fresh => {
+        match &self.options.image {
+            None => {
                 initialise::require_room(&self.build, &self.layout, &settings)?;
                 match initialised::image(home, &self.build, &settings)? {
                     Some(image) => self.clone_from(&image, &settings),
                     None => initialise::initialise(&self.build, &self.layout),
                 }
             }
-            Data::Clone(image) => {
+            Some(image) => {
                 image.require_build(&self.build)?;
                 self.clone_from(&image.clone(), &settings)
             }
@@ -112,18 +109,8 @@ impl Launch {
             redo_bytes: settings.redo_bytes(&self.build),
             redo_is_remade: settings.remakes_redo(&self.build, image.redo_file_bytes(0)),
         })?;
-        self.copied = Some(image.key().directory_name());
+        self.copied = Some(image.name());
         Ok(())
-    }
-
-    /// What the first start needs beside its my.cnf. A server that is to be loaded is in no cluster
-    /// yet: each row would be kept for nodes that are not there.
-    pub(crate) fn first_arguments(&self) -> ServerResult<Vec<String>> {
-        match (&self.options.galera, &self.options.data) {
-            (None, _) => Ok(Vec::new()),
-            (Some(_), Data::Fresh) => Ok(vec![GALERA_OFF.to_owned()]),
-            (Some(node), Data::Clone(_)) => node.prepare_clone(self.place()),
-        }
     }
 
     pub(crate) fn place(&self) -> NodePlace<'_> {
@@ -132,15 +119,19 @@ impl Launch {
 
     /// Starts the server, on another port where the first is taken.
     pub(crate) fn run(&mut self) -> ServerResult<(ChildProcess, u16, Settings)> {
-        let arguments = self.first_arguments()?;
+        // A server that is to be loaded is in no cluster yet: each row would be kept for nodes that
+        // are not there.
+        let arguments = match (&self.options.galera, &self.options.image) {
+            (None, _) => Vec::new(),
+            (Some(_), None) => vec![GALERA_OFF.to_owned()],
+            (Some(node), Some(_)) => node.prepare_clone(self.place())?,
+        };
         let mut preferred = self.options.port;
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let port = match preferred {
-                Some(port) => port,
-                None => process::free_ports(1)?[0],
-            };
+            let port =
+                preferred.map_or_else(|| process::free_ports(1).map(|ports| ports[0]), Ok)?;
             let settings = self.settings(port)?;
             for (name, bytes) in &self.options.files {
                 home::write_private(&self.layout.directory.join(name), bytes)?;
@@ -148,17 +139,16 @@ impl Launch {
             let begun = self.begin()?;
             match self.try_start(&arguments, &begun, port) {
                 Ok(process) => {
-                    self.note_limits(begun.log_bytes);
+                    self.note_limits(&self.log_of(&begun));
                     return Ok((process, port, settings));
                 }
-                Err(error) => {
-                    let log = self.log_of(&begun);
-                    if attempt == PORT_TRIES || !port_was_taken(&log) {
-                        return Err(error);
-                    }
-                    if let Some(wanted) = preferred.take() {
-                        self.notes.push(format!("port {wanted} is taken; another is used"));
-                    }
+                Err(error) if attempt == PORT_TRIES || !port_was_taken(&self.log_of(&begun)) => {
+                    return Err(error);
+                }
+                Err(_) => {
+                    let taken = preferred.take();
+                    let note = |port| format!("port {port} is taken; another is used");
+                    self.notes.extend(taken.map(note));
                 }
             }
         }
@@ -175,13 +165,11 @@ impl Launch {
                 Lifetime::Named(_) => self.record(process.pid(), port),
                 Lifetime::Private => Ok(()),
             };
-            match recorded.and_then(|()| self.wait_ready(|| process.ended(), begun)) {
-                Ok(()) => Ok(process),
-                Err(error) => {
-                    process.kill(process::KILL_TIMEOUT);
-                    Err(error)
-                }
+            let ready = recorded.and_then(|()| self.wait_ready(|| process.ended(), begun));
+            if ready.is_err() {
+                process.kill(process::KILL_TIMEOUT);
             }
+            ready.map(|()| process)
         });
         self.forget_init_file()?;
         started
@@ -207,13 +195,10 @@ impl Launch {
     pub(crate) fn begin(&self) -> ServerResult<StartTry> {
         let mut sql = String::from("SET SESSION sql_log_bin = 0;\n");
         if self.options.galera.is_some() {
-            sql.push_str("SET SESSION wsrep_on = OFF;\n");
+            sql += "SET SESSION wsrep_on = OFF;\n";
         }
-        sql.push_str(&initialise::accounts_sql(&self.build, &self.password));
-        for statement in &self.options.init {
-            sql.push_str(statement);
-            sql.push_str(";\n");
-        }
+        sql += &initialise::accounts_sql(&self.build, &self.password);
+        sql.extend(self.options.init.iter().map(|statement| format!("{statement};\n")));
         home::write_private(&self.layout.init_file(), sql)?;
         // A killed server leaves it, and a process that nobody has reaped passes for its owner.
         // This directory is locked.
@@ -243,7 +228,8 @@ impl Launch {
             .current_dir(&self.layout.directory)
             .envs(self.options.environment.iter().map(|(name, value)| (name, value)));
         if self.options.galera.is_some() {
-            command.env("PATH", GaleraNode::path(&self.layout));
+            // Its own script comes before the machine's.
+            command.env("PATH", before_inherited(&self.layout.directory, "PATH"));
         }
         initialise::attach_log(&mut command, &self.layout.log())?;
         let dies_with = match self.options.lifetime {
@@ -279,11 +265,6 @@ impl Launch {
         self.failed(why, begun)
     }
 
-    /// Has it taken longer than a start may?
-    pub(crate) fn is_late(&self, begun: &StartTry) -> bool {
-        begun.at.elapsed() >= self.ready_timeout
-    }
-
     /// What it has logged since then.
     pub(crate) fn log_of(&self, begun: &StartTry) -> String {
         process::log_since(&self.layout.log(), begun.log_bytes)
@@ -302,14 +283,10 @@ impl Launch {
     }
 
     /// A server that may not open enough files lowers its limits and only its log tells.
-    fn note_limits(&mut self, log_start: u64) {
-        let log = process::log_since(&self.layout.log(), log_start);
+    fn note_limits(&mut self, log: &str) {
         let told = log.lines().filter_map(|line| Some(&line[line.find("Changed limits:")?..]));
-        self.notes.extend(
-            told.map(|told| {
-                format!("the server lowered its own limits (raise `ulimit -n`): {told}")
-            }),
-        );
+        let note = |told| format!("the server lowered its own limits (raise `ulimit -n`): {told}");
+        self.notes.extend(told.map(note));
     }
 }
 

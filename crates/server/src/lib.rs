@@ -47,17 +47,15 @@ pub use copy::Storage;
 pub use cpus::{DividedCpus, KeptToCpus, allowed_cpus};
 pub use dsn::{Secret, dsn_has_password, dsn_of_each_host, render as render_dsn};
 pub use error::{ServerError, ServerResult};
-pub use galera::{
-    GaleraCluster, GaleraNode, received_write_sets, refuse_own_settings, require_provider,
-};
+pub use galera::{GaleraNode, received_write_sets, refuse_own_settings, require_provider};
 pub use home::Home;
 pub use image::{Image, ImageContents, ImageKey, kept_settings};
 pub use install::install;
-pub use instance::{Data, Instance, InstanceOptions, Lifetime};
+pub use instance::{Instance, InstanceOptions, Lifetime};
 pub use instance_dir::{require_apart, sweep};
 pub use journal::{ChangeJournal, NamedVariables, ServerChange};
 pub use kept_images::{
-    IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
+    IMAGES_VARIABLE, images_max_bytes, kept_images, remove_image, shrink_images,
 };
 pub use named::{AfterStop, named, stop_named};
 pub use pages::{CorruptPages, corrupt_pages};

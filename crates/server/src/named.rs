@@ -2,15 +2,15 @@
 //! `server stop`.
 
 use crate::home::{self, FileLock};
-use crate::instance::{Data, loopback_options, read_password};
+use crate::instance::{loopback_options, read_password};
 use crate::instance_dir::InstanceDir;
 use crate::process::{self, Ending};
 use crate::record::{NamedInstance, RECORD, lock_path};
-use crate::{Home, ServerBuild, ServerError, ServerResult, dsn};
+use crate::{Home, Image, ServerBuild, ServerError, ServerResult, dsn};
 use rustix::process::Pid;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wire::{Address, ConnectOptions};
+use wire::{ConnectOptions, Password};
 
 const NAME_BYTES_MAX: usize = 64;
 
@@ -29,24 +29,10 @@ impl NamedInstance {
         Ok(loopback_options(self.port, &password, &self.data))
     }
 
-    /// Login over the unix socket.
-    pub fn socket_options(&self) -> ServerResult<ConnectOptions> {
-        Ok(ConnectOptions {
-            address: Address::Unix(self.socket.clone()),
-            ..self.connect_options()?
-        })
-    }
-
     /// The address for people, without the password.
     pub fn dsn(&self) -> String {
-        let nobody = wire::Password::default();
-        let options = loopback_options(self.port, &nobody, &self.data);
-        dsn::render(&options, dsn::Secret::Hidden)
-    }
-
-    /// Its own directory.
-    pub fn directory(&self) -> &Path {
-        &self.directory
+        let nobody = Password::default();
+        dsn::render(&loopback_options(self.port, &nobody, &self.data), dsn::Secret::Hidden)
     }
 
     /// The end of its error log.
@@ -72,24 +58,20 @@ pub fn stop_named(
     check_name(name)?;
     let directory = home.instances().join(name);
     if !directory.is_dir() {
-        return Err(ServerError::NoSuchInstance {
-            name: name.to_owned(),
-            known: named(home)?.into_iter().map(|i| i.name).collect(),
-        });
+        let known = named(home)?.into_iter().map(|instance| instance.name).collect();
+        return Err(ServerError::NoSuchInstance { name: name.to_owned(), known });
     }
     let _lock = lock(home, name)?;
     before(&directory);
     let my_cnf = directory.join("my.cnf");
-    let patience = match after {
-        AfterStop::KeepData => timeout,
-        AfterStop::RemoveData => Duration::ZERO,
-    };
+    let removes = after == AfterStop::RemoveData;
+    let patience = if removes { Duration::ZERO } else { timeout };
     let mut ending = Ending::Died("it was not running".to_owned());
     // Found by what it runs with: the record may be of before a crash.
     for pid in process::servers_with(&my_cnf) {
         ending = process::end_foreign(pid, &my_cnf, patience)?;
     }
-    if after == AfterStop::RemoveData {
+    if removes {
         InstanceDir::named(directory, true)?.remove()?;
     }
     Ok(ending)
@@ -107,39 +89,30 @@ fn read(home: &Home, name: &str) -> ServerResult<Option<NamedInstance>> {
     let directory = home.instances().join(name);
     let path = directory.join(RECORD);
     let Some(text) = home::read_if_there(&path)? else { return Ok(None) };
-    let mut instance: NamedInstance =
-        serde_json::from_str(&text).map_err(|error| ServerError::Data {
-            what: format!(
-                "the record of this server is damaged ({error}); stop it with `mydyno server \
-            stop {name}`"
-            ),
-            path,
-        })?;
-    instance.running = i32::try_from(instance.pid)
-        .ok()
-        .and_then(Pid::from_raw)
-        .is_some_and(|pid| process::is_server_with(pid, &directory.join("my.cnf")));
-    instance.name = name.to_owned();
-    instance.directory = directory;
-    Ok(Some(instance))
+    let instance: NamedInstance = serde_json::from_str(&text).map_err(|error| {
+        let why = format!(
+            "the record of this server is damaged ({error}); stop it with `mydyno server stop \
+             {name}`"
+        );
+        ServerError::data(path, why)
+    })?;
+    let pid = i32::try_from(instance.pid).ok().and_then(Pid::from_raw);
+    let is_it = |pid| process::is_server_with(pid, &directory.join("my.cnf"));
+    let running = pid.is_some_and(is_it);
+    Ok(Some(NamedInstance { name: name.to_owned(), running, directory, ..instance }))
 }
 
 fn check_name(name: &str) -> ServerResult<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let good = !name.is_empty()
-        && name.len() <= NAME_BYTES_MAX
-        && name.chars().all(plain)
-        && !name.starts_with(['.', '-']);
-    if good {
+    let has_length = (1..=NAME_BYTES_MAX).contains(&name.len());
+    if has_length && name.chars().all(plain) && !name.starts_with(['.', '-']) {
         return Ok(());
     }
-    Err(ServerError::BadName {
-        name: name.to_owned(),
-        why: format!(
-            "it has 1 to {NAME_BYTES_MAX} letters, digits, dots, dashes and underscores, and \
-             starts with none of the last three but the underscore"
-        ),
-    })
+    let why = format!(
+        "it has 1 to {NAME_BYTES_MAX} letters, digits, dots, dashes and underscores, and starts \
+         with none of the last three but the underscore"
+    );
+    Err(ServerError::BadName { name: name.to_owned(), why })
 }
 
 /// Held while a named server is started or stopped.
@@ -158,14 +131,12 @@ pub(crate) fn resumable(
     home: &Home,
     name: &str,
     build: &ServerBuild,
-    data: &Data,
+    image: Option<&Image>,
 ) -> ServerResult<Option<PathBuf>> {
     let directory = home.instances().join(name);
     if let Some(pid) = process::servers_with(&directory.join("my.cnf")).first() {
-        return Err(ServerError::AlreadyRunning {
-            name: name.to_owned(),
-            pid: pid.as_raw_nonzero().get().unsigned_abs(),
-        });
+        let pid = pid.as_raw_nonzero().get().unsigned_abs();
+        return Err(ServerError::AlreadyRunning { name: name.to_owned(), pid });
     }
     let Some(old) = read(home, name)? else {
         // What a start left that was killed half-way.
@@ -177,17 +148,15 @@ pub(crate) fn resumable(
             "it holds data of {} {}, not {} {}",
             old.engine, old.version, build.engine, build.version
         )
-    } else if matches!(data, Data::Clone(_)) {
+    } else if image.is_some() {
         "it holds data already, and a clone was asked for".to_owned()
     } else {
         return Ok(Some(old.data));
     };
-    Err(ServerError::BadName {
-        name: name.to_owned(),
-        why: format!(
-            "{wrong}; remove it with `mydyno server stop {name} --remove` or choose another name"
-        ),
-    })
+    let why = format!(
+        "{wrong}; remove it with `mydyno server stop {name} --remove` or choose another name"
+    );
+    Err(ServerError::BadName { name: name.to_owned(), why })
 }
 
 #[cfg(test)]

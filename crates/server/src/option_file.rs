@@ -4,6 +4,7 @@
 use crate::dsn::Dsn;
 use crate::option_text::{self, OptionLine};
 use crate::{ServerError, ServerResult};
+use itertools::Itertools;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -27,43 +28,29 @@ pub(crate) struct ClientOptions {
     pub(crate) notes: Vec<String>,
 }
 
-/// Whether a file has to be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
-    Required,
-    Optional,
-}
-
 impl ClientOptions {
-    /// Reads a file and what it includes into these options.
-    pub(crate) fn read(&mut self, file: &Path, presence: Presence) -> ServerResult<()> {
-        self.read_at_depth(file, presence, 0)
+    /// Reads a file into these options, where it is there, with what it includes; `depth` is the
+    /// number of files that it is included over.
+    pub(crate) fn read_if_there(&mut self, file: &Path, depth: usize) -> ServerResult<()> {
+        match file.try_exists() {
+            Ok(false) => Ok(()),
+            _ => self.read(file, depth),
+        }
     }
 
-    fn read_at_depth(&mut self, file: &Path, presence: Presence, depth: usize) -> ServerResult<()> {
+    /// The same of a file that has to be there.
+    pub(crate) fn read(&mut self, file: &Path, depth: usize) -> ServerResult<()> {
         let refuse =
             |line, why: String| ServerError::OptionFile { file: file.to_owned(), line, why };
         if depth > INCLUDE_DEPTH_MAX {
-            return Err(refuse(
-                None,
-                format!(
-                    "it is included over more than {INCLUDE_DEPTH_MAX} files; do they include each \
-                     other?"
-                ),
-            ));
+            let why = format!(
+                "it is included over more than {INCLUDE_DEPTH_MAX} files; do they include each \
+                 other?"
+            );
+            return Err(refuse(None, why));
         }
-        let metadata = match fs::metadata(file) {
-            Ok(metadata) => metadata,
-            Err(error)
-                if error.kind() == std::io::ErrorKind::NotFound
-                    && presence == Presence::Optional =>
-            {
-                return Ok(());
-            }
-            Err(error) => {
-                return Err(refuse(None, format!("{error}; name a file that can be read")));
-            }
-        };
+        let metadata = fs::metadata(file)
+            .map_err(|error| refuse(None, format!("{error}; name a file that can be read")))?;
         if metadata.permissions().mode() & 0o002 != 0 && metadata.is_file() {
             self.notes.push(format!(
                 "option file {} is ignored: everybody may write it (chmod o-w)",
@@ -88,7 +75,7 @@ impl ClientOptions {
                 }
                 OptionLine::Setting { .. } => {}
                 OptionLine::Include(path) => {
-                    self.read_at_depth(&directory.join(path), Presence::Optional, depth + 1)?;
+                    self.read_if_there(&directory.join(path), depth + 1)?;
                 }
                 OptionLine::IncludeDirectory(path) => {
                     self.read_directory(&directory.join(path), depth + 1)?;
@@ -102,23 +89,16 @@ impl ClientOptions {
     /// everywhere.
     fn read_directory(&mut self, directory: &Path, depth: usize) -> ServerResult<()> {
         let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
+            Ok(entries) => entries.flatten().map(|entry| entry.path()),
             Err(error) => {
                 self.notes
                     .push(format!("option directory {} is ignored: {error}", directory.display()));
                 return Ok(());
             }
         };
-        let mut files: Vec<PathBuf> = entries
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|e| e == "cnf"))
-            .collect();
-        files.sort();
-        for file in files {
-            self.read_at_depth(&file, Presence::Optional, depth)?;
-        }
-        Ok(())
+        let is_option_file = |path: &PathBuf| path.extension().is_some_and(|end| end == "cnf");
+        let mut files = entries.filter(is_option_file).sorted();
+        files.try_for_each(|file| self.read_if_there(&file, depth))
     }
 
     /// Takes one option; those of other purposes are read over, as `mysql` clients share these
@@ -159,7 +139,7 @@ impl ClientOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientOptions, Presence};
+    use super::ClientOptions;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
@@ -167,7 +147,7 @@ mod tests {
 
     fn read(file: &Path) -> Result<ClientOptions, crate::ServerError> {
         let mut options = ClientOptions::default();
-        options.read(file, Presence::Required).map(|()| options)
+        options.read(file, 0).map(|()| options)
     }
 
     #[test]
@@ -216,7 +196,7 @@ mod tests {
         assert!(read(&file).unwrap_err().to_string().contains("UTF-8"));
         assert!(read(&temp.path().join("no.cnf")).is_err());
         let mut options = ClientOptions::default();
-        options.read(&temp.path().join("no.cnf"), Presence::Optional).unwrap();
+        options.read_if_there(&temp.path().join("no.cnf"), 0).unwrap();
     }
 
     #[test]

@@ -22,25 +22,24 @@ pub(crate) enum OptionLine {
 
 /// The meaningful lines of a file with their numbers, or the line that is not well formed and why.
 pub(crate) fn parse(text: &str) -> Result<Vec<(usize, OptionLine)>, (usize, String)> {
-    let mut lines = Vec::new();
     // Editors of other systems leave a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    for (index, line) in text.lines().enumerate() {
-        let number = index + 1;
-        let line = line.trim();
-        match line.chars().next() {
-            None | Some('#' | ';') => {}
-            Some('[') => {
-                let end = line
-                    .find(']')
-                    .ok_or_else(|| (number, "the group has no closing bracket".to_owned()))?;
-                lines.push((number, OptionLine::Group(line[1..end].trim().to_owned())));
-            }
-            Some('!') => lines.push((number, directive(line).map_err(|why| (number, why))?)),
-            Some(_) => lines.push((number, setting(line).map_err(|why| (number, why))?)),
-        }
-    }
-    Ok(lines)
+    let lines = text.lines().map(str::trim).zip(1..);
+    let meaningful = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with(['#', ';']));
+    let parsed = meaningful.map(|(line, number)| {
+        let parsed = match line.chars().next() {
+            Some('[') => group(line),
+            Some('!') => directive(line),
+            _ => setting(line),
+        };
+        parsed.map(|parsed| (number, parsed)).map_err(|why| (number, why))
+    });
+    parsed.collect()
+}
+
+fn group(line: &str) -> Result<OptionLine, String> {
+    let (name, _) = line[1..].split_once(']').ok_or("the group has no closing bracket")?;
+    Ok(OptionLine::Group(name.trim().to_owned()))
 }
 
 fn directive(line: &str) -> Result<OptionLine, String> {
@@ -117,16 +116,11 @@ pub(crate) fn quoted(value: &str) -> String {
     if !value.is_empty() && value.chars().all(plain) {
         return value.to_owned();
     }
-    let mut text = String::with_capacity(value.len() + 2);
-    text.push('"');
-    for c in value.chars() {
-        match ESCAPES.iter().find(|(_, meant)| *meant == c) {
-            Some((letter, _)) => text.extend(['\\', *letter]),
-            None => text.push(c),
-        }
-    }
-    text.push('"');
-    text
+    let escaped = value.chars().map(|c| match ESCAPES.iter().find(|(_, meant)| *meant == c) {
+        Some((letter, _)) => format!("\\{letter}"),
+        None => c.to_string(),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
 }
 
 #[cfg(test)]

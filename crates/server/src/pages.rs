@@ -11,9 +11,11 @@
 //! redo log, so it may well be torn after a loss of power.
 
 use crate::ServerResult;
+use crate::copy::Tree;
 use crate::error::io_at;
+use crate::home::file_name;
 use crc32c::crc32c;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -50,18 +52,11 @@ pub struct CorruptPages {
 /// Where its files cannot be read.
 pub fn corrupt_pages(data_directory: &Path) -> ServerResult<CorruptPages> {
     let mut found = CorruptPages::default();
-    look_at(data_directory, &mut found)?;
-    Ok(found)
-}
-
-fn look_at(directory: &Path, found: &mut CorruptPages) -> ServerResult<()> {
-    for entry in fs::read_dir(directory).map_err(io_at("list the files of", directory))? {
-        let path = entry.map_err(io_at("list the files of", directory))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for (path, _) in Tree::read(data_directory)?.files {
+        let name = file_name(&path);
         let is_system = name.starts_with("ibdata");
-        if path.is_dir() {
-            look_at(&path, found)?;
-        } else if is_system || name.starts_with("undo") || name.ends_with(".ibd") {
+        if is_system || name.starts_with("undo") || name.ends_with(".ibd") {
+            let path = data_directory.join(&path);
             let pages = pages_of(&path, is_system).map_err(io_at("read", &path))?;
             if let (Some(page), None) = (pages.first(), &found.first) {
                 found.first = Some(format!("page {page} of {name}"));
@@ -69,17 +64,17 @@ fn look_at(directory: &Path, found: &mut CorruptPages) -> ServerResult<()> {
             found.count += pages.len() as u64;
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// The numbers of a tablespace's pages that are not whole.
 fn pages_of(path: &Path, is_system: bool) -> std::io::Result<Vec<u64>> {
     let file = File::open(path)?;
     let file_bytes = file.metadata()?.len();
-    let mut flags = [0; 4];
     if file_bytes < PAGE_BYTES as u64 {
         return Ok(Vec::new());
     }
+    let mut flags = [0; 4];
     file.read_exact_at(&mut flags, FLAGS_AT as u64)?;
     let flags = u32::from_be_bytes(flags);
     let is_full = flags & FULL_CRC32 != 0;

@@ -2,17 +2,20 @@
 //! are not our children.
 
 use crate::error::io_at;
+use crate::home::file_name;
 use crate::{ServerError, ServerResult};
 use base::limits::LOG_TAIL_BYTES;
 use itertools::Itertools;
 use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -132,14 +135,11 @@ pub(crate) fn servers_with(my_cnf: &Path) -> Vec<Pid> {
 
 /// Is this process a server with this my.cnf? (A pager that shows the file is none.)
 pub(crate) fn is_server_with(pid: Pid, my_cnf: &Path) -> bool {
-    let Ok(line) = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())) else {
-        return false;
-    };
+    let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
     let mut arguments = line.split(|&b| b == 0);
-    let program = PathBuf::from(std::ffi::OsStr::from_bytes(arguments.next().unwrap_or_default()));
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    let mut wanted = b"--defaults-file=".to_vec();
-    wanted.extend_from_slice(my_cnf.as_os_str().as_bytes());
+    let program = Path::new(OsStr::from_bytes(arguments.next().unwrap_or_default()));
+    let name = file_name(program);
+    let wanted = [&b"--defaults-file="[..], my_cnf.as_os_str().as_bytes()].concat();
     (name.contains("mysqld") || name.contains("mariadbd")) && arguments.any(|a| a == wanted)
 }
 
@@ -166,19 +166,21 @@ pub enum Ending {
 /// Ends a server that is not our child: asks, waits `patience`, kills. The process is held by a
 /// descriptor, so that a reused id never hits another program.
 pub(crate) fn end_foreign(pid: Pid, my_cnf: &Path, patience: Duration) -> ServerResult<Ending> {
-    let Ok(handle) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
+    let handle = pidfd_open(pid, PidfdFlags::empty());
+    let Some(handle) = handle.ok().filter(|_| is_server_with(pid, my_cnf)) else {
         return Ok(Ending::Clean);
     };
-    if !is_server_with(pid, my_cnf) {
-        return Ok(Ending::Clean);
-    }
+    let signal = |signal| match pidfd_send_signal(&handle, signal) {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        Err(error) => Err(io_at("signal the server of", my_cnf)(error)),
+    };
     let gone = |timeout: Duration| -> ServerResult<bool> {
         let start = Instant::now();
         while start.elapsed() < timeout {
             let mut fds = [PollFd::new(&handle, PollFlags::IN)];
             let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
             match rustix::event::poll(&mut fds, Some(&wait)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(true),
                 Err(error) => return Err(io_at("wait for the server of", my_cnf)(error)),
             }
@@ -186,29 +188,19 @@ pub(crate) fn end_foreign(pid: Pid, my_cnf: &Path, patience: Duration) -> Server
         Ok(false)
     };
     if !patience.is_zero() {
-        signal(&handle, Signal::TERM, my_cnf)?;
+        signal(Signal::TERM)?;
         if gone(patience)? {
             return Ok(Ending::Clean);
         }
     }
-    signal(&handle, Signal::KILL, my_cnf)?;
+    signal(Signal::KILL)?;
     if gone(KILL_TIMEOUT)? {
         return Ok(Ending::Killed);
     }
-    Err(ServerError::Data {
-        what: format!(
-            "process {} does not end; it is stuck in the kernel (a hanging disk?) with",
-            pid.as_raw_nonzero()
-        ),
-        path: my_cnf.to_owned(),
-    })
-}
-
-fn signal(handle: &rustix::fd::OwnedFd, signal: Signal, my_cnf: &Path) -> ServerResult<()> {
-    match rustix::process::pidfd_send_signal(handle, signal) {
-        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
-        Err(error) => Err(io_at("signal the server of", my_cnf)(error)),
-    }
+    let pid = pid.as_raw_nonzero();
+    let why =
+        format!("process {pid} does not end; it is stuck in the kernel (a hanging disk?) with");
+    Err(ServerError::data(my_cnf, why))
 }
 
 #[cfg(test)]

@@ -22,17 +22,17 @@ pub struct NamedInstance {
     pub started_utc_ns: i64,
     #[serde(skip)]
     pub running: bool,
+    /// Its own directory.
     #[serde(skip)]
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
 }
 
 impl NamedInstance {
     /// Writes it into the server's directory.
     pub(crate) fn write(&self, directory: &Path) -> ServerResult<()> {
         let path = directory.join(RECORD);
-        let text = serde_json::to_string_pretty(self).map_err(|error| ServerError::Data {
-            what: format!("cannot write down the server: {error}"),
-            path: path.clone(),
+        let text = serde_json::to_string_pretty(self).map_err(|error| {
+            ServerError::data(&path, format!("cannot write down the server: {error}"))
         })?;
         home::write_private(&path, &text)
     }

@@ -8,9 +8,10 @@
 use crate::option_text;
 use crate::release_facts as since;
 use crate::{ServerBuild, ServerError, ServerResult};
-use base::{parse_size, variable_name};
+use base::{parse_size, value_of, variable_name};
+use rustix::fs::{Mode, OFlags, open};
 use std::fs;
-use std::os::unix::fs::OpenOptionsExt;
+
 use std::path::{Path, PathBuf};
 
 /// Variables of the management of a server: setting one would take the server out of mydyno's
@@ -47,7 +48,7 @@ pub(crate) const DEFAULT_PAGE_SIZE_BYTES: u32 = 16 << 10;
 const AIO_EVENTS_PER_THREAD: u64 = 256;
 
 /// Where the files of one server are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     /// The instance's own directory.
     pub(crate) directory: PathBuf,
@@ -65,9 +66,7 @@ impl Layout {
     pub(crate) fn temporary(&self) -> PathBuf {
         self.directory.join("tmp")
     }
-    pub(crate) fn pid_file(&self) -> PathBuf {
-        self.directory.join("mysqld.pid")
-    }
+
     pub(crate) fn init_file(&self) -> PathBuf {
         self.directory.join("init.sql")
     }
@@ -88,9 +87,8 @@ pub fn validate(set: &[(String, String)]) -> ServerResult<()> {
     for (name, value) in set {
         let refuse = |why: &str| ServerError::Setting { name: name.clone(), why: why.to_owned() };
         let plain = variable_name(name);
-        let well_formed = !plain.is_empty()
-            && plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-        if !well_formed {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        if plain.is_empty() || !plain.chars().all(is_plain) {
             return Err(refuse(
                 "a name has letters, digits, underscores and dots only; write --set NAME=VALUE",
             ));
@@ -117,19 +115,15 @@ impl Settings {
         let mut settings = Settings::default();
         settings.manage(build, layout, port);
         settings.base(build);
-        let names: Vec<String> = set.iter().map(|(name, _)| variable_name(name)).collect();
-        let sets = |name: &str| names.iter().any(|n| n == name);
+        let sets = |name: &str| set.iter().any(|(set, _)| variable_name(set) == name);
         if sets("log_bin") {
             settings.remove("disable_log_bin");
         }
-        let has_capacity = build.release.has(since::REDO_CAPACITY);
-        let sets_older = sets(REDO_FILE_SIZE) || sets(REDO_FILES);
-        let sets_capacity = sets(REDO_CAPACITY);
-        for (name, (_, value)) in names.iter().zip(set) {
-            settings.put(name, value);
+        for (name, value) in set {
+            settings.put(&variable_name(name), value);
         }
-        if has_capacity && sets_older {
-            settings.fold_redo(sets_capacity);
+        if build.release.has(since::REDO_CAPACITY) && (sets(REDO_FILE_SIZE) || sets(REDO_FILES)) {
+            settings.fold_redo(sets(REDO_CAPACITY));
         }
         settings
     }
@@ -140,8 +134,7 @@ impl Settings {
         let file_bytes = self.number(REDO_FILE_SIZE).unwrap_or(REDO_FILE_BYTES_OLD);
         let files = self.number(REDO_FILES).unwrap_or(2);
         if !capacity_is_given {
-            let bytes = file_bytes.saturating_mul(files);
-            self.put(REDO_CAPACITY, &bytes.to_string());
+            self.put(REDO_CAPACITY, &file_bytes.saturating_mul(files).to_string());
         }
         self.remove(REDO_FILE_SIZE);
         self.remove(REDO_FILES);
@@ -173,7 +166,7 @@ impl Settings {
         self.put_path("socket", &layout.socket);
         self.put("bind_address", "127.0.0.1");
         self.put("port", &port.to_string());
-        self.put_path("pid_file", &layout.pid_file());
+        self.put_path("pid_file", &layout.directory.join("mysqld.pid"));
         self.put_path("log_error", &layout.log());
         self.put("server_id", "1");
         self.put("skip_name_resolve", "ON");
@@ -191,14 +184,13 @@ impl Settings {
         }
         self.put("performance_schema", "OFF");
         self.put("max_connections", &CONNECTIONS_BASE.to_string());
-        let statements = PREPARED_STATEMENTS_BASE.to_string();
-        self.put("max_prepared_stmt_count", &statements);
+        self.put("max_prepared_stmt_count", &PREPARED_STATEMENTS_BASE.to_string());
         self.put("innodb_buffer_pool_size", "1G");
         if build.release.has(since::REDO_CAPACITY) {
-            self.put("innodb_redo_log_capacity", &REDO_BYTES_BASE.to_string());
+            self.put(REDO_CAPACITY, &REDO_BYTES_BASE.to_string());
         } else {
             let files = if build.release.has(since::SINGLE_REDO_FILE) { 1 } else { 2 };
-            self.put("innodb_log_file_size", &(REDO_BYTES_BASE / files).to_string());
+            self.put(REDO_FILE_SIZE, &(REDO_BYTES_BASE / files).to_string());
         }
         self.put("innodb_flush_log_at_trx_commit", "1");
         self.put("innodb_doublewrite", "ON");
@@ -212,8 +204,8 @@ impl Settings {
         &mut self,
         set: &[(String, String)],
         direct_io_on: Option<&Path>,
-        notes: &mut Vec<String>,
-    ) {
+    ) -> Vec<String> {
+        let mut notes = Vec::new();
         let given = |name: &str| set.iter().any(|(n, _)| variable_name(n) == name);
         if !given("innodb_flush_method")
             && let Some(data) = direct_io_on
@@ -246,6 +238,7 @@ impl Settings {
                  innodb_use_native_aio is OFF (raise fs.aio-max-nr)"
             ));
         }
+        notes
     }
 
     /// Replaces the line of that name, or appends it.
@@ -267,7 +260,7 @@ impl Settings {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+        value_of(&self.0, name)
     }
 
     /// A number, with the server's suffixes K, M, G, T.
@@ -281,60 +274,44 @@ impl Settings {
 
     /// Bytes of all redo files together.
     pub(crate) fn redo_bytes(&self, build: &ServerBuild) -> u64 {
-        if let Some(capacity) = self.number("innodb_redo_log_capacity") {
+        if let Some(capacity) = self.number(REDO_CAPACITY) {
             return capacity;
         }
-        let files = if build.release.has(since::SINGLE_REDO_FILE) {
-            1
-        } else {
-            self.number("innodb_log_files_in_group").unwrap_or(2)
-        };
-        self.number("innodb_log_file_size").unwrap_or(0).saturating_mul(files)
+        let is_single = build.release.has(since::SINGLE_REDO_FILE);
+        let files = if is_single { 1 } else { self.number(REDO_FILES).unwrap_or(2) };
+        self.number(REDO_FILE_SIZE).unwrap_or(0).saturating_mul(files)
     }
 
     /// Does the server make its redo files anew where there are those of a clean shutdown,
     /// `file_bytes` each? Without them it makes them too, which spares the copy. One that keeps its
     /// log in one file, or in a directory, wants to find it.
     pub(crate) fn remakes_redo(&self, build: &ServerBuild, file_bytes: Option<u64>) -> bool {
-        let by_size = !build.release.has(since::SINGLE_REDO_FILE)
-            && self.get("innodb_redo_log_capacity").is_none();
-        let wanted = self.number("innodb_log_file_size");
+        let by_size =
+            !build.release.has(since::SINGLE_REDO_FILE) && self.get(REDO_CAPACITY).is_none();
+        let wanted = self.number(REDO_FILE_SIZE);
         by_size && file_bytes.is_some() && wanted.is_some() && wanted != file_bytes
     }
 
     /// The text of the my.cnf.
     pub(crate) fn my_cnf(&self) -> String {
-        let mut text = String::from("[mysqld]\n");
-        for (name, value) in &self.0 {
-            text.push_str(name);
-            if !value.is_empty() {
-                text.push_str(" = ");
-                text.push_str(&option_text::quoted(value));
-            }
-            text.push('\n');
-        }
-        text
+        let line = |(name, value): &(String, String)| match value.as_str() {
+            "" => format!("{name}\n"),
+            value => format!("{name} = {}\n", option_text::quoted(value)),
+        };
+        let lines: String = self.0.iter().map(line).collect();
+        format!("[mysqld]\n{lines}")
     }
 }
 
 /// Bytes of redo that a server of this build has with these variables.
 pub fn redo_bytes(build: &ServerBuild, set: &[(String, String)]) -> u64 {
-    let nowhere =
-        Layout { directory: PathBuf::new(), data: PathBuf::new(), socket: PathBuf::new() };
-    Settings::new(build, &nowhere, 0, set).redo_bytes(build)
+    Settings::new(build, &Layout::default(), 0, set).redo_bytes(build)
 }
 
 fn direct_io_works(directory: &Path) -> bool {
-    let Ok(flags) = i32::try_from(rustix::fs::OFlags::DIRECT.bits()) else {
-        return false;
-    };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::DIRECT;
     let probe = directory.join(format!(".mydyno-probe-{}", std::process::id()));
-    let opened = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .custom_flags(flags)
-        .open(&probe);
+    let opened = open(&probe, flags, Mode::RUSR | Mode::WUSR);
     // The file may have been made before the flag was refused.
     let _ = fs::remove_file(&probe);
     opened.is_ok()

@@ -3,7 +3,7 @@
 
 use crate::home::{self, FileLock};
 use crate::initialise;
-use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
+use crate::instance::{Instance, InstanceOptions, Lifetime, read_password};
 use crate::instance_dir::{self, InstanceDir, require_apart};
 use crate::launch::{Launch, ready_timeout};
 use crate::named;
@@ -55,9 +55,8 @@ impl Instance {
             options,
         };
         if resumed.is_some() {
-            launch
-                .notes
-                .push("the data of the stopped server of that name is used again".to_owned());
+            let note = "the data of the stopped server of that name is used again";
+            launch.notes.push(note.to_owned());
         } else {
             launch.fill(home)?;
         }
@@ -105,7 +104,7 @@ fn open_directory(
         Lifetime::Private => Ok((InstanceDir::private(home)?, None, None)),
         Lifetime::Named(name) => {
             let lock = named::lock(home, name)?;
-            let resumed = named::resumable(home, name, build, &options.data)?;
+            let resumed = named::resumable(home, name, build, options.image.as_ref())?;
             let dir = InstanceDir::named(home.instances().join(name), resumed.is_some())?;
             Ok((dir, Some(lock), resumed))
         }
@@ -118,18 +117,13 @@ fn lay_out(
     options: &InstanceOptions,
     resumed: Option<&PathBuf>,
 ) -> ServerResult<Layout> {
-    let data = match (resumed, &options.data_directory) {
-        (Some(path), _) => path.clone(),
-        (None, Some(path)) => {
-            dir.make_elsewhere(home, path)?;
-            path.clone()
-        }
-        (None, None) => {
-            let path = dir.path.join("data");
-            home::private_directory(&path)?;
-            path
-        }
-    };
+    let placed = resumed.or(options.data_directory.as_ref());
+    let data = placed.cloned().unwrap_or_else(|| dir.path.join("data"));
+    match &options.data_directory {
+        _ if resumed.is_some() => {}
+        Some(path) => dir.make_elsewhere(home, path)?,
+        None => home::private_directory(&data)?,
+    }
     for path in &options.scratch {
         dir.make_elsewhere(home, path)?;
     }
@@ -147,11 +141,10 @@ fn lay_out(
 /// The preset, then the user's settings. A clone needs the page size of its image.
 fn all_set(options: &InstanceOptions) -> Vec<(String, String)> {
     let mut set = [&options.preset[..], &options.set].concat();
-    if let Data::Clone(image) = &options.data
+    if let Some(image) = &options.image
         && image.key().page_size_bytes != DEFAULT_PAGE_SIZE_BYTES
     {
         let size = image.key().page_size_bytes.to_string();
-        set.retain(|(name, _)| !name.replace('-', "_").eq_ignore_ascii_case("innodb_page_size"));
         set.push(("innodb_page_size".to_owned(), size));
     }
     set

@@ -2,7 +2,7 @@
 //! wins.
 
 use crate::dsn::{self, Dsn};
-use crate::option_file::{ClientOptions, Presence};
+use crate::option_file::ClientOptions;
 use crate::{ServerError, ServerResult};
 use std::path::{Path, PathBuf};
 use wire::{Address, ConnectOptions, Password};
@@ -55,31 +55,27 @@ impl Target {
     /// [`ServerError::Dsn`], [`ServerError::OptionFile`] and [`ServerError::NoTarget`], all of them
     /// usage errors.
     pub fn resolve(request: &TargetRequest) -> ServerResult<Target> {
-        let dsn = match &request.dsn {
-            Some(text) => dsn::parse(text)?,
-            None => Dsn::default(),
-        };
+        let dsn = request.dsn.as_deref().map(dsn::parse).transpose()?.unwrap_or_default();
         let mut files = ClientOptions::default();
         match (&request.defaults_file, &request.user_home) {
-            (Some(file), _) => files.read(file, Presence::Required)?,
-            (None, Some(home)) => files.read(&home.join(".my.cnf"), Presence::Optional)?,
+            (Some(file), _) => files.read(file, 0)?,
+            (None, Some(home)) => files.read_if_there(&home.join(".my.cnf"), 0)?,
             (None, None) => {}
         }
+        let none = |why: &str| ServerError::NoTarget { why: why.to_owned() };
         let nothing =
             request.dsn.is_none() && files.login.host.is_none() && files.login.socket.is_none();
         if nothing && request.defaults_file.is_none() {
-            return Err(ServerError::NoTarget {
-                why: "give --dsn mysql://user@host/schema, --defaults-file FILE with a [client] \
-                    section, or --engine ENGINE for a server of mydyno's own"
-                    .to_owned(),
-            });
+            return Err(none(
+                "give --dsn mysql://user@host/schema, --defaults-file FILE with a [client] \
+                 section, or --engine ENGINE for a server of mydyno's own",
+            ));
         }
         let address = address(&dsn, &files);
         let login = files.login;
         let user = dsn.user.or(login.user).or_else(|| request.login_name.clone());
-        let user = user.ok_or_else(|| ServerError::NoTarget {
-            why: "no user is named; write mysql://USER@host/schema or user=USER in the option file"
-                .to_owned(),
+        let user = user.ok_or_else(|| {
+            none("no user is named; write mysql://USER@host/schema or user=USER in the option file")
         })?;
         let password = dsn.password.or_else(|| request.password.clone()).or(login.password);
         let password = password.unwrap_or_default();
@@ -90,19 +86,6 @@ impl Target {
         }
         let connect = ConnectOptions { address, user, password, schema, security };
         Ok(Target { connect, notes: files.notes })
-    }
-
-    /// A target from a DSN alone.
-    ///
-    /// # Errors
-    /// [`ServerError::Dsn`]; [`ServerError::NoTarget`] where it names no user.
-    pub fn from_dsn(text: &str) -> ServerResult<Target> {
-        Target::resolve(&TargetRequest { dsn: Some(text.to_owned()), ..TargetRequest::default() })
-    }
-
-    /// The target as a DSN for people, without the password.
-    pub fn dsn(&self) -> String {
-        dsn::render(&self.connect, dsn::Secret::Hidden)
     }
 }
 
@@ -153,6 +136,11 @@ mod tests {
         })
     }
 
+    /// Resolves a DSN alone.
+    fn of_dsn(text: &str) -> Result<Target, crate::ServerError> {
+        Target::resolve(&TargetRequest { dsn: Some(text.to_owned()), ..TargetRequest::default() })
+    }
+
     fn tcp(host: &str, port: u16) -> Address {
         Address::Tcp { host: host.to_owned(), port }
     }
@@ -190,7 +178,8 @@ mod tests {
         assert_eq!(target.connect.password.reveal(), "dp");
         assert_eq!(target.connect.schema.as_deref(), Some("dd"));
         assert_eq!(target.connect.security.ssl_mode, Some(TlsMode::Required));
-        assert_eq!(target.dsn(), "mysql://d@h:3306/dd?ssl-mode=REQUIRED&ssl-ca=/f.pem");
+        let shown = render(&target.connect, Secret::Hidden);
+        assert_eq!(shown, "mysql://d@h:3306/dd?ssl-mode=REQUIRED&ssl-ca=/f.pem");
 
         let target = resolve(Some("mysql://h"), file).unwrap();
         assert_eq!(target.connect.user, "f");
@@ -215,12 +204,12 @@ mod tests {
     fn what_is_missing_is_named() {
         let error = Target::resolve(&TargetRequest::default()).unwrap_err();
         assert!(error.to_string().contains("--dsn"), "{error}");
-        let error = Target::from_dsn("mysql://h/t").unwrap_err();
+        let error = of_dsn("mysql://h/t").unwrap_err();
         assert!(error.to_string().contains("no user"), "{error}");
-        let error = Target::from_dsn("mysql://u@h/t?ssl-mode=VERIFY_IDENTITY").unwrap_err();
+        let error = of_dsn("mysql://u@h/t?ssl-mode=VERIFY_IDENTITY").unwrap_err();
         assert!(error.to_string().contains("ssl-ca=FILE"), "{error}");
         assert_eq!(error.exit(), base::Exit::Usage);
-        let error = Target::from_dsn("mysql://u@h/t?ssl-cert=/c").unwrap_err();
+        let error = of_dsn("mysql://u@h/t?ssl-cert=/c").unwrap_err();
         assert!(error.to_string().contains("belong together"), "{error}");
     }
 
@@ -263,7 +252,7 @@ mod tests {
         #[test]
         fn a_dsn_comes_back(options in any_options()) {
             let text = render(&options, Secret::Shown);
-            prop_assert_eq!(Target::from_dsn(&text).unwrap().connect, options);
+            prop_assert_eq!(of_dsn(&text).unwrap().connect, options);
         }
     }
 }

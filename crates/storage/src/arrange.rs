@@ -13,7 +13,7 @@ use crate::place::require_used;
 use crate::variables::{
     doublewrite_in_system_tablespace, has_undo_tablespaces, require_inside, variables_of,
 };
-use base::{DilatedClock, Dilation, ServerRelease, given_in, parse_size};
+use base::{DilatedClock, Dilation, ServerRelease, given_in, parse_size, value_of};
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, Setup};
 use spec::{DatabaseBytes, Place, Placement};
@@ -31,7 +31,7 @@ const READ_AHEAD_BYTES: u32 = 128 << 10;
 /// it is kept.
 const PAGE_CACHE_PERCENT: u64 = 50;
 /// With one core, spinning for a due time would take the core from the server itself.
-const SPIN_CORES_MIN: usize = 2;
+pub(crate) const SPIN_CORES_MIN: usize = 2;
 /// The buffer pool where nothing else is set.
 const BUFFER_POOL_BYTES: u64 = 1 << 30;
 /// What undo, doublewrite, binary log and temporary files are assumed to need each, where one of
@@ -113,7 +113,11 @@ impl RoleDevice {
             emulated: matches!(place, Some(Place::Emulated { .. })),
             used: place.and_then(Place::used),
             profile_fingerprint: place.and_then(Place::fingerprint),
-            backing: backing_name(location),
+            backing: match location {
+                None => "the server's own directory".to_owned(),
+                Some(path) if backing::is_in_memory(path) => format!("memory ({})", path.display()),
+                Some(path) => path.display().to_string(),
+            },
         }
     }
 }
@@ -172,12 +176,12 @@ fn arrange_on(
     }
     let own = files.group.all(files.needed_bytes);
     let placement = &placement.occupied(DatabaseBytes { own, papers: files.papers_bytes });
-    let mut arranger = Arranger::new(placement, files, host, number);
+    let mut arranger = Arranger::new(placement, files, host);
     arranger.arrangement.dilation = files.dilation;
     arranger.place_all()?;
     if placement.count || placement.is_emulated() {
         arranger.arrangement.environment = library::server_environment(&files.binary, host.clock)?;
-        arranger.add_shim()?;
+        arranger.add_shim(number)?;
     }
     Ok(arranger.arrangement)
 }
@@ -185,11 +189,6 @@ fn arrange_on(
 /// Cores that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// May the emulation spin on so many cores?
-pub(crate) fn may_spin(cores: usize) -> bool {
-    cores >= SPIN_CORES_MIN
 }
 
 /// Sixteen hexadecimal digits that nobody else has.
@@ -201,8 +200,6 @@ struct Arranger<'a> {
     placement: &'a Placement,
     files: &'a ServerFiles,
     host: &'a HostFacts,
-    /// Which of the servers, from 0.
-    number: u32,
     /// Makes names of directories unique.
     tag: String,
     /// The directory below which the bytes of data are; `None`, here as of other roles, for the
@@ -220,17 +217,11 @@ struct Arranger<'a> {
 }
 
 impl<'a> Arranger<'a> {
-    fn new(
-        placement: &'a Placement,
-        files: &'a ServerFiles,
-        host: &'a HostFacts,
-        number: u32,
-    ) -> Arranger<'a> {
+    fn new(placement: &'a Placement, files: &'a ServerFiles, host: &'a HostFacts) -> Arranger<'a> {
         Arranger {
             placement,
             files,
             host,
-            number,
             tag: random_tag(),
             data: None,
             temp: PathBuf::from(OWN_TEMP),
@@ -250,7 +241,8 @@ impl<'a> Arranger<'a> {
             }
         }
         self.place_temp_with_data();
-        if self.data_is_emulated() && self.given("innodb_flush_method").is_none() {
+        let data_is_emulated = self.arrangement.data_is_emulated();
+        if data_is_emulated && self.given("innodb_flush_method").is_none() {
             // The shim takes direct I/O on every file system; without it the server would fall back
             // where tmpfs has none.
             self.put("innodb_flush_method", "O_DIRECT".to_owned());
@@ -266,19 +258,19 @@ impl<'a> Arranger<'a> {
             Some(Place::Directory(path)) if self.files.is_named && !path.exists() => {
                 Some(self.data_itself(path)?)
             }
-            Some(Place::Directory(path)) => Some(self.data_at(path)?),
-            Some(Place::Emulated { at: Some(path), .. }) => Some(self.data_at(path)?),
+            Some(Place::Directory(path) | Place::Emulated { at: Some(path), .. }) => {
+                Some(self.data_at(path)?)
+            }
             Some(Place::Emulated { at: None, .. }) => self.backing(self.files.needed_bytes),
         };
         if let Some(base) = &self.data {
-            let name = format!("mydyno-{}", self.tag);
-            let inside = base.join(name);
+            let inside = base.join(format!("mydyno-{}", self.tag));
             self.arrangement.data_directory.get_or_insert(inside);
         }
-        if let Some(Place::Emulated { profile, .. }) = place {
+        if let Some(place @ Place::Emulated { profile, .. }) = place {
             // Servers share the device.
             require_used(profile, self.files.group.all(self.files.needed_bytes))?;
-            self.emulate(Role::Data, profile, None);
+            self.emulate(Role::Data, place, profile);
             self.arrangement.random_pages_per_s = Some(profile.random_pages_per_s());
         }
         self.arrangement.devices.push(RoleDevice::of(Role::Data, place, self.data.as_deref()));
@@ -303,19 +295,15 @@ impl<'a> Arranger<'a> {
         let free_bytes =
             backing::room_bytes(&path).map_err(io_at("ask for the space of", &path))?;
         let needed_bytes = self.files.group.all(bytes);
-        if free_bytes < needed_bytes {
-            return Err(StorageError::Disk {
-                role: Some(role.name()),
-                path,
-                what: match role {
-                    Role::Data => "the server's files".to_owned(),
-                    role => format!("the server's files of {}", role.name()),
-                },
-                needed_bytes,
-                free_bytes,
-            });
+        if free_bytes >= needed_bytes {
+            return Ok(path);
         }
-        Ok(path)
+        let what = match role {
+            Role::Data => "the server's files".to_owned(),
+            role => format!("the server's files of {}", role.name()),
+        };
+        let role = Some(role.name());
+        Err(StorageError::Disk { role, path, what, needed_bytes, free_bytes })
     }
 
     /// Where so many bytes of emulated devices go that have no directory named.
@@ -332,10 +320,8 @@ impl<'a> Arranger<'a> {
         match backing::choose(need, &host.memory_files, host.available_memory_bytes) {
             Ok(directory) => {
                 self.in_memory_bytes = own_bytes;
-                self.note(format!(
-                    "the bytes of emulated devices are in memory, in {}",
-                    directory.display()
-                ));
+                let memory = directory.display();
+                self.note(format!("the bytes of emulated devices are in memory, in {memory}"));
                 Some(directory)
             }
             Err(why) => {
@@ -361,7 +347,8 @@ impl<'a> Arranger<'a> {
     }
 
     fn place_role(&mut self, role: Role, place: &'a Place) -> StorageResult<()> {
-        if role == Role::Undo && !self.has_undo_tablespaces() {
+        let undo_tablespaces = self.given("innodb_undo_tablespaces");
+        if role == Role::Undo && !has_undo_tablespaces(self.files.release, undo_tablespaces) {
             self.note(
                 "undo stays where data is: this server has it in the system tablespace (see \
                  innodb_undo_tablespaces)",
@@ -369,35 +356,32 @@ impl<'a> Arranger<'a> {
             self.follow_data(role);
             return Ok(());
         }
+        // What the others will need is not known.
+        let known_bytes = (role == Role::Redo).then_some(self.files.redo_bytes);
         let (location, must_move) = match place {
             Place::Directory(path) | Place::Emulated { at: Some(path), .. } => {
-                // What the others will need is not known.
-                let known_bytes = match role {
-                    Role::Redo => self.files.redo_bytes,
-                    _ => 0,
-                };
-                (Some(self.directory(role, path, known_bytes)?), true)
+                (Some(self.directory(role, path, known_bytes.unwrap_or(0))?), true)
             }
-            Place::Emulated { at: None, .. } if self.data_is_emulated() => {
+            Place::Emulated { at: None, .. } if self.arrangement.data_is_emulated() => {
                 (self.data.clone(), false)
             }
-            Place::Emulated { at: None, .. } => (self.memory_or_data(role), false),
+            // An emulated log beside real data: its bytes should not load data's device.
+            Place::Emulated { at: None, .. } => {
+                let memory = self.backing(known_bytes.unwrap_or(LOG_BYTES_ASSUMED));
+                (memory.or_else(|| self.data.clone()), false)
+            }
         };
-        let location = if location == self.data {
-            location
-        } else {
-            self.move_role(role, location, must_move)?
+        let location = match location {
+            Some(base) if Some(&base) != self.data.as_ref() => {
+                self.move_role(role, base, must_move)?
+            }
+            location => location,
         };
         if role == Role::Binlog {
             self.require_binlog();
         }
         if let Place::Emulated { profile, .. } = place {
-            let known = self.shared.iter().find(|(other, _)| *other == place);
-            let known = known.map(|(_, device)| *device);
-            let device = self.emulate(role, profile, known);
-            if known.is_none() {
-                self.shared.push((place, device));
-            }
+            self.emulate(role, place, profile);
         }
         let mut device = RoleDevice::of(role, Some(place), location.as_deref());
         // A second one of the kind that data has is another device.
@@ -409,54 +393,40 @@ impl<'a> Arranger<'a> {
         Ok(())
     }
 
-    /// Puts a role on one of the devices, or on a new one; answers which.
-    fn emulate(&mut self, role: Role, profile: &Profile, known: Option<usize>) -> usize {
+    /// Puts a role on the device of its place, or on a new one.
+    fn emulate(&mut self, role: Role, place: &'a Place, profile: &Profile) {
         let Setup { devices, roles, .. } = &mut self.setup;
-        let device = known.unwrap_or(devices.len());
-        if known.is_none() {
+        let shared = self.shared.iter().find(|(other, _)| *other == place);
+        let device = shared.map_or(devices.len(), |(_, device)| *device);
+        if shared.is_none() {
             let seed = device as u64 + 1;
             devices.push(DeviceSetup { profile: profile.clone(), seed, preconditioned: true });
+            self.shared.extend((role != Role::Data).then_some((place, device)));
         }
         roles.push(RoleSetup { role, device });
-        device
     }
 
-    /// An emulated log beside real data: its bytes should not load data's device.
-    fn memory_or_data(&mut self, role: Role) -> Option<PathBuf> {
-        let is_redo = role == Role::Redo;
-        let bytes = if is_redo { self.files.redo_bytes } else { LOG_BYTES_ASSUMED };
-        self.backing(bytes).or_else(|| self.data.clone())
-    }
-
-    /// Gives a role a directory of its own by the server's variables.
+    /// Gives a role a directory of its own below `base` by the server's variables.
     fn move_role(
         &mut self,
         role: Role,
-        location: Option<PathBuf>,
+        base: PathBuf,
         must_move: bool,
     ) -> StorageResult<Option<PathBuf>> {
-        let Some(base) = &location else {
-            return Ok(location);
-        };
         let directory = base.join(format!("mydyno-{}-{}", self.tag, role.name()));
-        let variables = match variables_of(self.files.release, role, &directory) {
-            Ok(variables) => variables,
-            Err(_) if !must_move => {
-                self.note(format!(
-                    "the bytes of {} are where data is: this server cannot have them elsewhere",
-                    role.name()
-                ));
-                return Ok(self.data.clone());
-            }
-            Err(error) => return Err(error),
-        };
-        for (name, value) in variables {
+        let variables = variables_of(self.files.release, role, &directory);
+        if variables.is_err() && !must_move {
+            self.note(format!(
+                "the bytes of {} are where data is: this server cannot have them elsewhere",
+                role.name()
+            ));
+            return Ok(self.data.clone());
+        }
+        for (name, value) in variables? {
             // A bare switch says that there is to be a log, the place says where.
             if name != "log_bin" && self.given(name).is_some() {
-                return Err(StorageError::Contradiction {
-                    role: role.name(),
-                    variable: name.to_owned(),
-                });
+                let variable = name.to_owned();
+                return Err(StorageError::Contradiction { role: role.name(), variable });
             }
             self.put(name, value);
         }
@@ -464,13 +434,13 @@ impl<'a> Arranger<'a> {
             self.temp.clone_from(&directory);
         }
         self.arrangement.scratch.push(directory);
-        Ok(location)
+        Ok(Some(base))
     }
 
     /// Who places a binary log wants one.
     fn require_binlog(&mut self) {
-        let is_set = |(name, _): &(String, String)| name == "log_bin";
-        if self.given("log_bin").is_none() && !self.arrangement.set.iter().any(is_set) {
+        let is_placed = value_of(&self.arrangement.set, "log_bin").is_some();
+        if self.given("log_bin").is_none() && !is_placed {
             self.put("log_bin", "binlog".to_owned());
             self.note(
                 "a place for the binary log turns it on: log_bin is set, sync_binlog is the \
@@ -481,12 +451,8 @@ impl<'a> Arranger<'a> {
 
     /// Temporary files that are where data is leave the server's own directory with it.
     fn place_temp_with_data(&mut self) {
-        let Some(base) = &self.data else {
-            return;
-        };
-        if self.temp != Path::new(OWN_TEMP) {
-            return;
-        }
+        let is_own = self.temp == Path::new(OWN_TEMP);
+        let Some(base) = self.data.as_ref().filter(|_| is_own) else { return };
         if let Some(directory) = self.given("tmpdir") {
             self.temp = PathBuf::from(directory);
             return;
@@ -497,8 +463,8 @@ impl<'a> Arranger<'a> {
         self.arrangement.scratch.push(directory);
     }
 
-    /// The shim's setup and page.
-    fn add_shim(&mut self) -> StorageResult<()> {
+    /// The shim's setup and page, of the server of this number, from 0.
+    fn add_shim(&mut self, number: u32) -> StorageResult<()> {
         let tables_bytes = self.files.needed_bytes.saturating_sub(self.files.redo_bytes);
         let of_tables = tables_bytes / 100 * PAGE_CACHE_PERCENT;
         let page_cache_bytes = self.placement.page_cache_bytes.unwrap_or(of_tables);
@@ -509,21 +475,21 @@ impl<'a> Arranger<'a> {
                 directories.push(directory.clone());
             }
         }
+        let ServerFiles { release, page_size_bytes, .. } = *self.files;
+        let doublewrite_in_system_tablespace =
+            doublewrite_in_system_tablespace(release, page_size_bytes);
         let setup = Setup {
             page: ShimPage::FILE.to_owned(),
             directories: directories.iter().map(|d| d.display().to_string()).collect(),
-            doublewrite_in_system_tablespace: doublewrite_in_system_tablespace(
-                self.files.release,
-                self.files.page_size_bytes,
-            ),
-            spin: may_spin(self.host.cores),
+            doublewrite_in_system_tablespace,
+            spin: self.host.cores >= SPIN_CORES_MIN,
             no_account: self.placement.no_account,
             cache: CacheSetup {
                 // One machine has one page cache.
                 bytes: self.files.group.part(page_cache_bytes),
                 read_ahead_bytes: READ_AHEAD_BYTES,
             },
-            sharing: self.files.group.sharing(self.number),
+            sharing: self.files.group.sharing(number),
             ..std::mem::take(&mut self.setup)
         };
         self.arrangement.files = vec![
@@ -531,16 +497,6 @@ impl<'a> Arranger<'a> {
             (ShimPage::FILE.to_owned(), Snapshot::fresh()),
         ];
         Ok(())
-    }
-
-    fn data_is_emulated(&self) -> bool {
-        let data = self.placement.places.get(&Role::Data);
-        matches!(data, Some(Place::Emulated { .. }))
-    }
-
-    fn has_undo_tablespaces(&self) -> bool {
-        let asked = self.given("innodb_undo_tablespaces");
-        has_undo_tablespaces(self.files.release, asked)
     }
 
     /// What the user set; the last one counts.
@@ -582,14 +538,6 @@ pub(crate) fn usable(path: &Path, role: Option<Role>) -> StorageResult<PathBuf> 
         ));
     }
     Ok(real)
-}
-
-fn backing_name(location: Option<&Path>) -> String {
-    match location {
-        None => "the server's own directory".to_owned(),
-        Some(path) if backing::is_in_memory(path) => format!("memory ({})", path.display()),
-        Some(path) => path.display().to_string(),
-    }
 }
 
 #[cfg(test)]

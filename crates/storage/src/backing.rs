@@ -34,18 +34,15 @@ pub(crate) fn choose(
     available_memory_bytes: Option<u64>,
 ) -> Result<PathBuf, String> {
     let wanted = need.bytes.saturating_mul(GROWTH_PERCENT) / 100;
-    let mib = |bytes: u64| bytes >> 20;
     let available = available_memory_bytes.ok_or("the free memory of this machine is not known")?;
     let widest = candidates.iter().max_by_key(|c| c.free_bytes);
     let widest = widest.ok_or("there is no tmpfs that can be written")?;
     let kept = RESERVE_BYTES.saturating_add(need.buffer_pool_bytes);
     if available < wanted.saturating_add(kept) {
+        let [available, wanted, kept] = [available, wanted, kept].map(|bytes| bytes >> 20);
         return Err(format!(
-            "{} MiB of memory are available, the files take up to {} MiB, and {} MiB are kept for \
-             the server and the driver",
-            mib(available),
-            mib(wanted),
-            mib(kept)
+            "{available} MiB of memory are available, the files take up to {wanted} MiB, and \
+             {kept} MiB are kept for the server and the driver"
         ));
     }
     // The first that fits, in the order of preference.
@@ -54,8 +51,8 @@ pub(crate) fn choose(
         None => Err(format!(
             "{} has {} MiB free and the files take up to {} MiB (in a container, raise --shm-size)",
             widest.directory.display(),
-            mib(widest.free_bytes),
-            mib(wanted)
+            widest.free_bytes >> 20,
+            wanted >> 20
         )),
     }
 }
@@ -63,22 +60,25 @@ pub(crate) fn choose(
 /// The file systems in memory that this user can write; that of a login goes with its last session.
 pub(crate) fn memory_files(with_login: bool) -> Vec<MemoryFiles> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|_| with_login);
-    let runtime = runtime.map(PathBuf::from);
-    let directories = [PathBuf::from("/dev/shm")].into_iter().chain(runtime);
-    directories
-        .filter(|directory| is_in_memory(directory) && is_writable(directory))
-        .filter_map(|directory| {
-            let free_bytes = free_bytes(&directory).ok()?;
-            Some(MemoryFiles { directory, free_bytes })
-        })
-        .collect()
+    let directories = ["/dev/shm".into()].into_iter().chain(runtime).map(PathBuf::from);
+    let usable = directories.filter(|directory| is_in_memory(directory) && is_writable(directory));
+    let with_room = usable.filter_map(|directory| {
+        let free_bytes = free_bytes(&directory).ok()?;
+        Some(MemoryFiles { directory, free_bytes })
+    });
+    with_room.collect()
 }
 
 /// Is the directory of a file system in memory? What is in it is gone after a restart of the
 /// machine.
 pub fn is_in_memory(directory: &Path) -> bool {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
-    rustix::fs::statfs(directory).is_ok_and(|stat| u64::try_from(stat.f_type) == Ok(TMPFS_MAGIC))
+    is_of_type(directory, TMPFS_MAGIC)
+}
+
+/// Is its file system of the type that `statfs` has this number for?
+pub(crate) fn is_of_type(directory: &Path, magic: u64) -> bool {
+    rustix::fs::statfs(directory).is_ok_and(|stat| u64::try_from(stat.f_type) == Ok(magic))
 }
 
 pub(crate) fn is_writable(directory: &Path) -> bool {

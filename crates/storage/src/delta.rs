@@ -54,10 +54,8 @@ impl Delta {
 
     /// Of all roles, and of these kinds, together.
     pub(crate) fn kinds(&self, kinds: &[AccessKind]) -> KindTimes {
-        let of = |kind, word| {
-            Role::ALL.iter().map(|role| self.rise.of_kind(*role, kind, word)).sum::<u64>()
-        };
-        let rise = |word| kinds.iter().map(|kind| of(*kind, word)).sum();
+        let of = |kind, word| Role::ALL.map(|role| self.rise.of_kind(role, kind, word));
+        let rise = |word| kinds.iter().flat_map(|kind| of(*kind, word)).sum();
         let mean_us = |sum_ns, count| share([sum_ns, count]).map(|mean_ns| mean_ns / 1e3);
         KindTimes {
             response_us: mean_us(rise(OfKind::ResponseSumNs), rise(OfKind::Requests)),

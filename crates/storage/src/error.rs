@@ -115,14 +115,14 @@ impl StorageError {
             | StorageError::Contradiction { .. }
             | StorageError::DeviceTooSmall { .. }
             | StorageError::Outside { .. } => Exit::Usage,
+            StorageError::FioFailed { .. } | StorageError::Setup(_) => Exit::Failed,
+            StorageError::Interrupted => Exit::Interrupted,
             StorageError::NoShim { .. }
             | StorageError::Io { .. }
             | StorageError::BadDirectory { .. }
             | StorageError::Disk { .. }
             | StorageError::UnfitBinary { .. }
             | StorageError::NoFio { .. } => Exit::Environment,
-            StorageError::FioFailed { .. } | StorageError::Setup(_) => Exit::Failed,
-            StorageError::Interrupted => Exit::Interrupted,
         }
     }
 }

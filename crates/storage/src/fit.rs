@@ -204,6 +204,7 @@ fn profile(times: &FittedTimes, log: &IostatLog, naming: &Naming) -> (Profile, V
     let units = (read_iops * slow_us * 1e-6 * 1.25).ceil().max(1.0) as u32;
     let reading = tenth(mb_per_s(READ)).max(read_iops * 4096e-6);
     let writing = tenth(mb_per_s(WRITE));
+    let link = reading.max(writing).max(4096.0 / read_us.min(write_us)).ceil();
     let has_flushes = times.0[FLUSH].is_some();
     let flush_us = if has_flushes { quick_us(FLUSH) } else { write_us };
     let protected = has_flushes && flush_us <= PROTECTED_FLUSH_US_MAX;
@@ -229,9 +230,7 @@ fn profile(times: &FittedTimes, log: &IostatLog, naming: &Naming) -> (Profile, V
             flush_us,
             power_loss_protected: protected,
             units: Some(units),
-            interface_mb_per_s: Some(
-                reading.max(writing).max(4096.0 / read_us.min(write_us)).ceil(),
-            ),
+            interface_mb_per_s: Some(link),
             read_latency_while_writing_us: Some(slow_us),
             flush_queue_depth: waits.then_some(HELD_WRITES),
             ..SolidState::default()

@@ -12,16 +12,9 @@ use std::path::{Path, PathBuf};
 
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// A library that is preloaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Library {
-    /// Its crate, and what people call it.
-    name: &'static str,
-    file: &'static str,
-}
-
-const SHIM: Library = Library { name: "shim", file: "libmydyno_shim.so" };
-const CLOCK: Library = Library { name: "clock", file: "libmydyno_clock.so" };
+/// The libraries that are preloaded, by their crates, which is what people call them.
+const SHIM: &str = "shim";
+const CLOCK: &str = "clock";
 
 /// The shim's library: beside this program; one directory up, where cargo puts it for tests; or
 /// where an installation has it.
@@ -29,7 +22,7 @@ const CLOCK: Library = Library { name: "clock", file: "libmydyno_clock.so" };
 /// # Errors
 /// [`StorageError::NoShim`] says how to build it.
 pub fn shim_library() -> StorageResult<PathBuf> {
-    SHIM.find()
+    find(SHIM)
 }
 
 /// The clock of processes that begin from now on. Those that share devices have to share it too.
@@ -39,38 +32,31 @@ pub fn clock_from_now(dilation: Dilation) -> DilatedClock {
     DilatedClock { dilation, origin_ns }
 }
 
-impl Library {
-    fn find(self) -> StorageResult<PathBuf> {
-        let program =
-            std::env::current_exe().map_err(io_at("find this program", "/proc/self/exe"))?;
-        self.find_near(program.parent().unwrap_or(Path::new("/")))
-    }
+fn find(what: &'static str) -> StorageResult<PathBuf> {
+    let program = std::env::current_exe().map_err(io_at("find this program", "/proc/self/exe"))?;
+    find_near(program.parent().unwrap_or(Path::new("/")), what)
+}
 
-    fn find_near(self, directory: &Path) -> StorageResult<PathBuf> {
-        let beside = directory.join(self.file);
-        let up = directory.parent().unwrap_or(directory);
-        let installed = up.join("lib/mydyno").join(self.file);
-        let places = [beside.clone(), up.join(self.file), installed];
-        let missing = |library, todo| StorageError::NoShim { what: self.name, library, todo };
-        let Some(found) = places.into_iter().find(|place| place.is_file()) else {
-            let release = if directory.ends_with("release") { " --release" } else { "" };
-            let package = self.name;
-            return Err(missing(
-                beside,
-                format!(
-                    "build it with `make build` (or `cargo build{release} -p {package}`), or put \
-                     it beside this program or into ../lib/mydyno"
-                ),
-            ));
-        };
-        // The loader splits the variable at these, and there is no way to quote them.
-        if found.as_os_str().as_bytes().iter().any(|b| b" :\t\n".contains(b)) {
-            let todo = "its path has a space or a colon in it, which LD_PRELOAD cannot hold; move \
-                        mydyno to another directory";
-            return Err(missing(found, todo.to_owned()));
-        }
-        Ok(found)
+fn find_near(directory: &Path, what: &'static str) -> StorageResult<PathBuf> {
+    let file = format!("libmydyno_{what}.so");
+    let up = directory.parent().unwrap_or(directory);
+    let places = [directory, up, &up.join("lib/mydyno")].map(|place| place.join(&file));
+    let missing = |library, todo| StorageError::NoShim { what, library, todo };
+    let Some(found) = places.into_iter().find(|place| place.is_file()) else {
+        let release = if directory.ends_with("release") { " --release" } else { "" };
+        let todo = format!(
+            "build it with `make build` (or `cargo build{release} -p {what}`), or put it beside \
+             this program or into ../lib/mydyno"
+        );
+        return Err(missing(directory.join(file), todo));
+    };
+    // The loader splits the variable at these, and there is no way to quote them.
+    if found.as_os_str().as_bytes().iter().any(|b| b" :\t\n".contains(b)) {
+        let todo = "its path has a space or a colon in it, which LD_PRELOAD cannot hold; move \
+                    mydyno to another directory";
+        return Err(missing(found, todo.to_owned()));
     }
+    Ok(found)
 }
 
 /// The environment of a server under the shim, whose setup is in its own directory.
@@ -94,15 +80,14 @@ pub(crate) fn environment(
     setup: &OsStr,
     clock: DilatedClock,
 ) -> StorageResult<Vec<(OsString, OsString)>> {
-    let mut libraries = vec![SHIM.find()?];
+    let mut libraries = vec![find(SHIM)?];
     let mut environment = vec![(OsString::from(SETUP_VARIABLE), setup.to_owned())];
     if !clock.dilation.is_none() {
         // Behind the shim, whose calls to what it stands in front of are then dilated, too.
-        libraries.push(CLOCK.find()?);
+        libraries.push(find(CLOCK)?);
         environment.push((OsString::from(CLOCK_VARIABLE), clock.to_string().into()));
     }
-    let preload = preload(&libraries, std::env::var_os(PRELOAD));
-    environment.push((OsString::from(PRELOAD), preload));
+    environment.push((PRELOAD.into(), preload(&libraries, std::env::var_os(PRELOAD))));
     Ok(environment)
 }
 
@@ -114,9 +99,11 @@ fn preload(libraries: &[PathBuf], preloaded: Option<OsString>) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLOCK, SHIM, preload};
+    use super::{CLOCK, SHIM, find_near, preload};
     use std::fs;
     use std::path::PathBuf;
+
+    const SHIM_FILE: &str = "libmydyno_shim.so";
 
     #[test]
     fn the_library_is_found_where_it_may_be() {
@@ -125,18 +112,18 @@ mod tests {
         let lib = temp.path().join("lib/mydyno");
         fs::create_dir_all(&bin).unwrap();
         fs::create_dir_all(&lib).unwrap();
-        for library in [SHIM, CLOCK] {
-            let error = library.find_near(&bin).unwrap_err().to_string();
-            assert!(error.contains(&format!("cargo build -p {}", library.name)), "{error}");
+        for (library, file) in [(SHIM, SHIM_FILE), (CLOCK, "libmydyno_clock.so")] {
+            let error = find_near(&bin, library).unwrap_err().to_string();
+            assert!(error.contains(&format!("cargo build -p {library}")), "{error}");
             for directory in [lib.as_path(), temp.path(), bin.as_path()] {
-                fs::write(directory.join(library.file), "").unwrap();
-                assert_eq!(library.find_near(&bin).unwrap(), directory.join(library.file));
+                fs::write(directory.join(file), "").unwrap();
+                assert_eq!(find_near(&bin, library).unwrap(), directory.join(file));
             }
         }
         let spaced = temp.path().join("my tools");
         fs::create_dir(&spaced).unwrap();
-        fs::write(spaced.join(SHIM.file), "").unwrap();
-        let error = SHIM.find_near(&spaced).unwrap_err().to_string();
+        fs::write(spaced.join(SHIM_FILE), "").unwrap();
+        let error = find_near(&spaced, SHIM).unwrap_err().to_string();
         assert!(error.contains("space"), "{error}");
     }
 

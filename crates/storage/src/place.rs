@@ -27,13 +27,10 @@ pub fn parse_place(text: &str) -> StorageResult<Place> {
     let at = at.map(absolute).transpose()?;
     if is_file_name(device) {
         let file = absolute(device)?;
-        return Ok(Place::Emulated {
-            profile: Box::new(read_profile(&file)?),
-            file: Some(file),
-            at,
-        });
+        let profile = Box::new(read_profile(&file)?);
+        return Ok(Place::Emulated { profile, file: Some(file), at });
     }
-    if is_path(device) {
+    if device.contains('/') || device == "." || device == ".." {
         return absolute(device).map(Place::Directory);
     }
     let profile = device::builtin(device).ok_or_else(|| unknown(device))?;
@@ -53,14 +50,12 @@ pub fn profile(text: &str) -> StorageResult<Profile> {
 
 /// Refuses a database that is larger than the device, or than the part of it that is used.
 pub(crate) fn require_used(profile: &Profile, needed_bytes: u64) -> StorageResult<()> {
-    if profile.used_bytes() >= needed_bytes {
+    let used_bytes = profile.used_bytes();
+    if used_bytes >= needed_bytes {
         return Ok(());
     }
-    Err(StorageError::DeviceTooSmall {
-        device: profile.name.clone(),
-        used_bytes: profile.used_bytes(),
-        needed_bytes,
-    })
+    let device = profile.name.clone();
+    Err(StorageError::DeviceTooSmall { device, used_bytes, needed_bytes })
 }
 
 /// Splits at the `@` behind a profile; one in a directory's name stays.
@@ -77,10 +72,6 @@ fn is_file_name(text: &str) -> bool {
     text.ends_with(".toml")
 }
 
-fn is_path(text: &str) -> bool {
-    text.contains('/') || text == "." || text == ".."
-}
-
 fn absolute(text: &str) -> StorageResult<PathBuf> {
     std::path::absolute(text).map_err(io_at("find", text))
 }
@@ -88,8 +79,8 @@ fn absolute(text: &str) -> StorageResult<PathBuf> {
 fn read_profile(path: &Path) -> StorageResult<Profile> {
     let text = read_regular(path, PROFILE_BYTES_MAX, SymbolicLinks::Followed);
     let text = text.map_err(io_at("read the device profile", path))?;
-    let bad = |why: String| StorageError::BadProfile { path: path.to_owned(), why };
-    Profile::parse(&text).map_err(|error| bad(error.to_string()))
+    Profile::parse(&text)
+        .map_err(|error| StorageError::BadProfile { path: path.to_owned(), why: error.to_string() })
 }
 
 fn unknown(name: &str) -> StorageError {

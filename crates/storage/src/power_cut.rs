@@ -5,7 +5,7 @@
 //! and the promises are in `docs/power-cut.md`.
 
 use crate::arrange::{Arrangement, random_tag};
-use crate::backing::{self, is_in_memory};
+use crate::backing::{self, is_in_memory, is_of_type};
 use crate::counters::ShimPage;
 use crate::error::{StorageError, StorageResult, io_at};
 use device::cut::{
@@ -52,28 +52,21 @@ impl Arrangement {
         let not_recordable = || StorageError::NotRecordable {
             why: "none of its devices is emulated; name a profile for --data",
         };
+        let directory = self.journal_directory();
         let (_, text) = self.files.iter_mut().find(is_setup).ok_or_else(not_recordable)?;
         let mut setup = Setup::parse(&String::from_utf8_lossy(text))?;
         if setup.devices.is_empty() {
             return Err(not_recordable());
         }
-        let file = match self.journal_directory() {
-            Some(directory) => {
-                let file = directory.join("journal");
-                self.scratch.push(directory);
-                file
-            }
-            None => PathBuf::from("shim.journal"),
-        };
+        let in_memory = directory.as_ref().map(|directory| directory.join("journal"));
+        let file = in_memory.unwrap_or_else(|| "shim.journal".into()).display().to_string();
+        setup.journal = Some(JournalSetup { file, ring_bytes: RING_BYTES });
+        *text = setup.to_toml()?.into_bytes();
         // The shim makes what is missing; what is not in the server's own directory is removed with
         // the server.
         let beside = setup.directories.iter().map(|name| format!("{name}{REMOVED_SUFFIX}"));
-        self.scratch.extend(beside.map(PathBuf::from).filter(|path| path.is_absolute()));
-        let file = file.display().to_string();
-        setup.journal = Some(JournalSetup { file, ring_bytes: RING_BYTES });
-        let text = setup.to_toml()?.into_bytes();
-        self.files.retain(|(name, _)| name != ShimPage::SETUP_FILE);
-        self.files.push((ShimPage::SETUP_FILE.to_owned(), text));
+        let beside = beside.map(PathBuf::from).filter(|path| path.is_absolute());
+        self.scratch.extend(directory.into_iter().chain(beside));
         Ok(())
     }
 
@@ -110,20 +103,23 @@ pub fn cut_power(directory: &Path, seed: u64) -> StorageResult<PowerCut> {
     };
     let path = directory.join(&recorded.file);
     let bytes = fs::read(&path).map_err(io_at("read the journal", &path))?;
-    let damaged = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-    let journal =
-        Journal::decode(bytes).map_err(|error| io_at("read the journal", &path)(damaged(error)))?;
+    let journal = Journal::decode(bytes).map_err(io::Error::other);
+    let journal = journal.map_err(io_at("read the journal", &path))?;
     let rules: Vec<PowerLoss> =
         setup.devices.iter().map(|device| device.profile.power_loss()).collect();
+    // Of others than XFS no more is known than that ext4 promises most: what it may leave is legal
+    // on all.
     let data = setup.directories.first().map(|data| directory.join(data));
-    let file_system = data.map_or(FileSystem::Ext4, |data| file_system_of(&data));
+    let is_xfs = data.is_some_and(|data| is_of_type(&data, XFS_MAGIC));
+    let file_system = if is_xfs { FileSystem::Xfs } else { FileSystem::Ext4 };
     let image = CutImage::choose(&journal, &rules, file_system, seed);
     let mut files = FoundFiles::default();
     let mut removed = Vec::new();
     for name in &setup.directories {
         let watched = directory.join(name);
         files.find(&watched)?;
-        removed.push(PathBuf::from(format!("{}{REMOVED_SUFFIX}", real(&watched)?.display())));
+        let real = fs::canonicalize(&watched).map_err(io_at("find", &watched))?;
+        removed.push(PathBuf::from(format!("{}{REMOVED_SUFFIX}", real.display())));
     }
     for directory in &removed {
         files.find(directory)?;
@@ -137,20 +133,6 @@ pub fn cut_power(directory: &Path, seed: u64) -> StorageResult<PowerCut> {
         forced_writes: journal.forced_writes,
         unrecorded: journal.unrecorded,
     })
-}
-
-/// What the file system of a directory promises. Of others than XFS no more is known than that ext4
-/// promises most: what it may leave is legal on all.
-fn file_system_of(directory: &Path) -> FileSystem {
-    let kind = rustix::fs::statfs(directory).ok().and_then(|stat| u64::try_from(stat.f_type).ok());
-    match kind {
-        Some(XFS_MAGIC) => FileSystem::Xfs,
-        _ => FileSystem::Ext4,
-    }
-}
-
-fn real(path: &Path) -> StorageResult<PathBuf> {
-    fs::canonicalize(path).map_err(io_at("find", path))
 }
 
 /// Directories in it are none of the shim's.
@@ -248,10 +230,8 @@ impl CutFiles for FoundFiles {
 
     fn remove(&mut self, file: FileIdentity) -> StorageResult<()> {
         self.open.remove(&file);
-        match self.paths.remove(&file) {
-            Some(path) => fs::remove_file(&path).map_err(io_at("remove", &path)),
-            None => Ok(()),
-        }
+        let path = self.paths.remove(&file);
+        path.map_or(Ok(()), |path| fs::remove_file(&path).map_err(io_at("remove", &path)))
     }
 }
 

@@ -14,7 +14,6 @@ const DEPTHS: [u32; 5] = [4, 16, 32, 64, 128];
 const REFERENCE_DEPTH: u32 = 32;
 /// So much more has a deeper queue to give.
 const KNEE_GAIN: f64 = 1.05;
-const WRITE_DEPTH: u32 = 32;
 const SETTLE: Duration = Duration::from_millis(500);
 /// A flush that takes less waits for no cache to be written.
 pub(crate) const PROTECTED_FLUSH_US_MAX: f64 = 100.0;
@@ -106,28 +105,25 @@ pub fn probe(
             break;
         }
     }
+    let sequential = SEQUENTIAL_QUEUE_DEPTH;
     Ok(Probed {
         read,
         deep_reads,
         write: run("random writes", Pattern::RandomWrite, 1)?,
-        sequential_read: run("sequential reads", Pattern::SequentialRead, SEQUENTIAL_QUEUE_DEPTH)?,
-        sequential_write: run(
-            "sequential writes",
-            Pattern::SequentialWrite,
-            SEQUENTIAL_QUEUE_DEPTH,
-        )?,
+        sequential_read: run("sequential reads", Pattern::SequentialRead, sequential)?,
+        sequential_write: run("sequential writes", Pattern::SequentialWrite, sequential)?,
         flushed_write: run("flushes", Pattern::FlushedWrite, 1)?,
         // Last, because it leaves the device with the most to do.
-        deep_write: run("random writes, deeper", Pattern::RandomWrite, WRITE_DEPTH)?,
+        deep_write: run("random writes, deeper", Pattern::RandomWrite, Probed::WRITE_DEPTH)?,
         direct,
-        file_bytes: file.bytes(),
+        file_bytes: file.bytes,
         facts: facts(&options.directory),
     })
 }
 
 impl Probed {
     /// Queue depths of what is measured at one depth only.
-    pub const WRITE_DEPTH: u32 = WRITE_DEPTH;
+    pub const WRITE_DEPTH: u32 = 32;
 
     /// The most random reads, and the least depth that gives them but for a few.
     pub fn best_reads(&self) -> (u32, f64) {
@@ -177,7 +173,7 @@ impl Probed {
             random_read_iops: Some(whole(read_iops)),
             random_read_queue_depth: Some(depth.max(needed)),
             random_write_iops: Some(whole(self.deep_write.iops)),
-            random_write_queue_depth: Some(WRITE_DEPTH),
+            random_write_queue_depth: Some(Probed::WRITE_DEPTH),
             sequential_read_mb_per_s: Some(tenth(reading)),
             sequential_write_mb_per_s: Some(tenth(writing)),
             read_latency_us: Some(read_latency_us),
@@ -206,12 +202,12 @@ impl Probed {
             ..Profile::default()
         };
         cite(&mut profile, &CONCLUDED, &naming.source);
-        profile.validate().map_err(|error| StorageError::BadProfile {
-            path: PathBuf::from(&naming.name),
-            why: format!(
-                "what was measured does not fit together: {error}; measure longer with \
-                --seconds, on a quiet machine"
-            ),
+        profile.validate().map_err(|error| {
+            let why = format!(
+                "what was measured does not fit together: {error}; measure longer with --seconds, \
+                 on a quiet machine"
+            );
+            StorageError::BadProfile { path: PathBuf::from(&naming.name), why }
         })?;
         Ok(profile)
     }
@@ -273,11 +269,9 @@ mod tests {
     use super::{Naming, Probed, StorageFacts};
     use crate::fio::{FioResult, Latency};
     use device::Profile;
-    use std::time::Duration;
 
     fn measured(iops: f64, mean_us: f64, bytes: f64) -> FioResult {
         let latency = Latency {
-            count: 1000,
             mean_us,
             deviation_us: mean_us * 3.0,
             p50_us: mean_us,
@@ -288,7 +282,6 @@ mod tests {
             iops,
             mb_per_s: iops * bytes / 1e6,
             requests: 1000,
-            runtime: Duration::from_secs(1),
             latency,
             flush: Some(Latency { mean_us: 900.0, ..latency }),
         }

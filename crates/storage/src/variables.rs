@@ -1,7 +1,7 @@
 //! Which server variables put the files of a role into a directory of their own, on which server.
 
 use crate::error::{StorageError, StorageResult};
-use base::{ServerFamily, ServerRelease, Since, given_in};
+use base::{ServerFamily, ServerRelease, Since, given_in, value_of};
 use device::Role;
 use std::path::Path;
 
@@ -27,12 +27,6 @@ const TEMP_TABLESPACE_FILE: Since = Since::mysql((5, 7, 0)).or_mariadb((10, 2, 2
 /// Another for each session.
 const SESSION_TEMP_TABLESPACES: Since = Since::mysql((8, 0, 13));
 
-fn has_parallel_doublewrite(release: ServerRelease) -> bool {
-    release.family == ServerFamily::Percona
-        && release.has(PARALLEL_DOUBLEWRITE)
-        && !release.has(DOUBLEWRITE_FILES)
-}
-
 /// Undo in tablespaces of its own, where `innodb_undo_tablespaces` is `asked`.
 pub(crate) fn has_undo_tablespaces(release: ServerRelease, asked: Option<&str>) -> bool {
     match asked.and_then(|count| count.trim().parse::<u32>().ok()) {
@@ -57,8 +51,8 @@ pub(crate) fn variables_of(
     role: Role,
     directory: &Path,
 ) -> StorageResult<Vec<(&'static str, String)>> {
-    let refuse =
-        |why: &str| Err(StorageError::NotPlaceable { role: role.name(), why: why.to_owned() });
+    let is_percona = release.family == ServerFamily::Percona;
+    let refuse = |why| Err(StorageError::NotPlaceable { role: role.name(), why });
     let path = directory.display().to_string();
     Ok(match role {
         Role::Data => Vec::new(),
@@ -67,50 +61,42 @@ pub(crate) fn variables_of(
         Role::Doublewrite if release.has(DOUBLEWRITE_FILES) => {
             vec![("innodb_doublewrite_dir", path)]
         }
-        Role::Doublewrite if has_parallel_doublewrite(release) => {
+        Role::Doublewrite if is_percona && release.has(PARALLEL_DOUBLEWRITE) => {
             vec![("innodb_parallel_doublewrite_path", format!("{path}/xb_doublewrite"))]
         }
         Role::Doublewrite => {
             return refuse(
                 "its doublewrite buffer is in the system tablespace, which is data; MySQL 8.0.20 \
                  and Percona Server 5.7.11 are the first with files for it. An emulated device can \
-                 have it: name a profile without a directory",
+                 have it: name a profile without a directory"
+                    .to_owned(),
             );
         }
         Role::Binlog => vec![("log_bin", format!("{path}/binlog"))],
-        Role::Temp => temp_variables(release, directory)?,
+        Role::Temp if release.has(TEMP_TABLESPACE_FILE) && path.contains([':', ';']) => {
+            return refuse(format!(
+                "innodb_temp_data_file_path cannot hold {path}, which has a colon or a semicolon \
+                 in it"
+            ));
+        }
+        Role::Temp => temp_variables(release, path),
     })
 }
 
-fn temp_variables(
-    release: ServerRelease,
-    directory: &Path,
-) -> StorageResult<Vec<(&'static str, String)>> {
-    let path = directory.display().to_string();
+fn temp_variables(release: ServerRelease, path: String) -> Vec<(&'static str, String)> {
     let mut variables = vec![("tmpdir", path.clone())];
     if release.has(TEMP_TABLESPACE_FILE) {
-        if path.contains([':', ';']) {
-            return Err(StorageError::NotPlaceable {
-                role: Role::Temp.name(),
-                why: format!(
-                    "innodb_temp_data_file_path cannot hold {path}, which has a colon or a \
-                     semicolon in it"
-                ),
-            });
-        }
         // InnoDB reads it from the data directory on, whatever it begins with: up to the root, and
         // down.
         let to_root = "../".repeat(LEVELS_TO_ROOT);
         let from_root = path.trim_start_matches('/');
-        variables.push((
-            "innodb_temp_data_file_path",
-            format!("{to_root}{from_root}/{TEMP_TABLESPACE}"),
-        ));
+        let file = format!("{to_root}{from_root}/{TEMP_TABLESPACE}");
+        variables.push(("innodb_temp_data_file_path", file));
     }
     if release.has(SESSION_TEMP_TABLESPACES) {
         variables.push(("innodb_temp_tablespaces_dir", path));
     }
-    Ok(variables)
+    variables
 }
 
 /// Variables that can put files of a role elsewhere than into the data directory.
@@ -129,18 +115,6 @@ const PATHS: [(Role, &str); 12] = [
     (Role::Temp, "innodb_temp_tablespaces_dir"),
 ];
 
-/// The first variable that puts files outside of the data directory, among those that `given`
-/// knows.
-fn variable_outside<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Option<(Role, &'static str)> {
-    let leaves = |value: &str| {
-        let value = value.trim();
-        let value = value.strip_prefix("./").unwrap_or(value);
-        value.contains('/') || value == ".."
-    };
-    let mut paths = PATHS.into_iter();
-    paths.find(|(_, name)| given(name).is_some_and(leaves))
-}
-
 /// Refuses variables of the user's that put files outside of where data is placed: results would
 /// name the device of their role for them. Those that places have `arranged` are replaced by them.
 ///
@@ -151,9 +125,15 @@ pub fn require_inside(
     set: &[(String, String)],
     arranged: &[(String, String)],
 ) -> StorageResult<()> {
-    let is_arranged = |name: &str| arranged.iter().any(|(other, _)| other == name);
-    let given = |name: &str| given_in(set, name).filter(|_| !is_arranged(name));
-    match variable_outside(given).filter(|_| data_is_placed) {
+    let leaves = |value: &str| {
+        let value = value.trim();
+        let value = value.strip_prefix("./").unwrap_or(value);
+        value.contains('/') || value == ".."
+    };
+    let is_outside = |(_, name): &(Role, &str)| {
+        value_of(arranged, name).is_none() && given_in(set, name).is_some_and(leaves)
+    };
+    match PATHS.into_iter().find(is_outside).filter(|_| data_is_placed) {
         Some((role, variable)) => Err(StorageError::Outside { role: role.name(), variable }),
         None => Ok(()),
     }

@@ -10,7 +10,7 @@ use crate::error::StorageResult;
 use crate::fio::{Content, EmulatedResult, Emulation, Fio, FioJob, JobWatch, TestFile};
 use base::Dilation;
 use device::Profile;
-use figure::{FigureCheck, HostLimit, SPAN_BYTES, checks};
+use figure::{FigureCheck, SPAN_BYTES, checks};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -56,43 +56,24 @@ pub fn verify(
     let file = TestFile::lay_out(&options.directory, content(profile), stop)?;
     let mut done = Duration::ZERO;
     let mut figures = Vec::with_capacity(checks.len());
+    let dilation = options.dilation;
     for check in &checks {
-        let mut tick = |elapsed: Duration| on_progress(check.key, done + elapsed);
-        let host = FioHost { fio, file: &file, dilation: options.dilation, stop };
-        let figure = measure(&host, profile, check, &mut tick)?;
-        figures.push(figure);
-        done += check.duration();
+        let mut run = |job: &FioJob, armed| -> StorageResult<EmulatedResult> {
+            let elapsed = |real: Duration| done + real.div_f64(dilation.factor());
+            let on_tick = &mut |real| on_progress(check.key, elapsed(real));
+            let mut watch = JobWatch { stop, on_tick };
+            let preconditioned = check.preconditioned;
+            let emulation = Emulation { profile, preconditioned, armed, dilation };
+            let measured = fio.run_emulated(job, &emulation, &file, &mut watch)?;
+            done += job.ramp + job.runtime;
+            Ok(measured)
+        };
+        let host = run(&check.host_job(), false)?;
+        let host_limit = check.metric.value(&host.measured);
+        let emulated = run(&check.job, true)?;
+        figures.push(VerifiedFigure::of(check, &emulated, host_limit));
     }
     Ok(figures)
-}
-
-/// What a device is played by.
-struct FioHost<'a> {
-    fio: &'a Fio,
-    file: &'a TestFile,
-    dilation: Dilation,
-    stop: &'a AtomicBool,
-}
-
-fn measure(
-    host: &FioHost<'_>,
-    profile: &Profile,
-    check: &FigureCheck,
-    tick: &mut dyn FnMut(Duration),
-) -> StorageResult<VerifiedFigure> {
-    let host_job = check.host_job();
-    let FioHost { fio, file, dilation, stop } = *host;
-    let mut run = |job: &FioJob, armed, before: Duration| -> StorageResult<EmulatedResult> {
-        let on_tick = &mut |real: Duration| tick(before + real.div_f64(dilation.factor()));
-        let mut watch = JobWatch { stop, on_tick };
-        let preconditioned = check.preconditioned;
-        let emulation = Emulation { profile, preconditioned, armed, dilation };
-        fio.run_emulated(job, &emulation, file, &mut watch)
-    };
-    let host = run(&host_job, false, Duration::ZERO)?;
-    let host_limit = HostLimit(check.metric.value(&host.measured));
-    let emulated = run(&check.job, true, host_job.ramp + host_job.runtime)?;
-    Ok(VerifiedFigure::of(check, &emulated, host_limit))
 }
 
 /// A disk is measured over all of its cylinders: a long file, which is a hole but for what is

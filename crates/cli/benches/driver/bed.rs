@@ -55,7 +55,8 @@ impl Bed {
             format!("a private server of its own, {warehouses} warehouses, buffer pool {POOL}"),
             scheduling(Some(instance.pid())),
         ];
-        let socket_login = Some(with_schema(instance.socket_options()));
+        let address = Address::Unix(instance.socket().to_owned());
+        let socket_login = Some(ConnectOptions { address, ..login.clone() });
         Bed::new(login, socket_login, about, scratch, Some(instance))
     }
 

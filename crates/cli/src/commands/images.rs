@@ -4,7 +4,7 @@ use super::show;
 use crate::arguments::size;
 use crate::failure::Outcome;
 use ::server::{
-    Home, IMAGES_VARIABLE, ImageKey, KeptImage, images_max_bytes, kept_images, remove_image,
+    Home, IMAGES_VARIABLE, Image, ImageKey, images_max_bytes, kept_images, remove_image,
     shrink_images,
 };
 use base::{document, now_utc_ns};
@@ -34,13 +34,13 @@ struct ImagesDocument {
 }
 
 document! {
-    struct ImageDocument from (kept: &KeptImage);
+    struct ImageDocument from (image: &Image);
     {
-        name: String = kept.name.clone(),
+        name: String = image.name(),
         #[serde(flatten)]
-        key: ImageKey = kept.image.key().clone(),
-        data_bytes: u64 = kept.image.data_bytes(),
-        last_used_utc_ns: i64 = kept.last_used_utc_ns,
+        key: ImageKey = image.key().clone(),
+        data_bytes: u64 = image.data_bytes(),
+        last_used_utc_ns: i64 = image.last_used_utc_ns,
     }
 }
 
@@ -61,23 +61,23 @@ pub fn run(home: &Home, arguments: &ImagesArguments) -> Outcome {
     show(arguments.json, 1, &found, || text(&kept, &removed, max_bytes))
 }
 
-fn text(kept: &[KeptImage], removed: &[KeptImage], max_bytes: u64) -> String {
+fn text(kept: &[Image], removed: &[Image], max_bytes: u64) -> String {
     let gigabytes = |bytes: u64| bytes as f64 / 1e9;
     let mut out = String::new();
-    for kept in removed {
-        out += &format!("removed {}\n", kept.name);
+    for image in removed {
+        out += &format!("removed {}\n", image.name());
     }
-    for kept in kept {
-        let since_ns = now_utc_ns().saturating_sub(kept.last_used_utc_ns);
+    for image in kept {
+        let since_ns = now_utc_ns().saturating_sub(image.last_used_utc_ns);
         let since = Duration::from_nanos(u64::try_from(since_ns).unwrap_or(0));
         out += &format!(
             "{:>8.1} GB, used {:>6.1} h ago  {}\n",
-            gigabytes(kept.image.data_bytes()),
+            gigabytes(image.data_bytes()),
             since.as_secs_f64() / 3600.0,
-            kept.name
+            image.name()
         );
     }
-    let total_bytes = kept.iter().map(|kept| kept.image.data_bytes()).sum();
+    let total_bytes = kept.iter().map(Image::data_bytes).sum();
     out += &format!(
         "{:>8.1} GB of {:.0} GB ({IMAGES_VARIABLE}); a new image takes the place of those that \
          were not used for longest\n",

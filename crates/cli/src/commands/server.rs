@@ -5,8 +5,8 @@ use crate::arguments::{read_place, warehouses};
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use ::server::{
-    AfterStop, Availability, Ending, Home, Instance, ListedEngine, NamedInstance, Secret,
-    ServerBuild, find, install, list, named, preset, render_dsn,
+    AfterStop, Ending, Home, Instance, ListedEngine, NamedInstance, Secret, ServerBuild, find,
+    install, list, named, preset, render_dsn,
 };
 use analyse::Table;
 use base::{Dilation, Warehouses, document};
@@ -116,17 +116,15 @@ struct ServersDocument {
 }
 
 document! {
-    struct EngineDocument from (engine: ListedEngine);
+    struct EngineDocument from (listed: ListedEngine);
+    let ListedEngine { engine, availability, build } = listed;
     {
-        name: String = engine.name,
-        about: String = engine.about,
-        availability: &'static str = match engine.availability {
-            Availability::Installed => "installed",
-            Availability::OnMachine => "on_machine",
-            Availability::NotInstalled => "not_installed",
-        },
-        version: String = engine.version,
-        binary: Option<String> = engine.build.map(|build| build.binary.display().to_string()),
+        name: &'static str = &engine.name,
+        about: &'static str = &engine.about,
+        availability: &'static str = availability.name(),
+        /// The one at hand, or the one that installing would bring.
+        version: String = build.as_ref().map_or(&engine.version, |build| &build.version).clone(),
+        binary: Option<String> = build.map(|build| build.binary.display().to_string()),
     }
 }
 
@@ -151,10 +149,10 @@ fn list_all(home: &Home, json: bool) -> Outcome {
         servers: named(home)?.into_iter().map(ServerDocument::of).collect(),
     };
     let table = Table::of(&found.engines)
-        .words("engine", |engine| engine.name.clone())
+        .words("engine", |engine| engine.name.to_owned())
         .words("availability", |engine| engine.availability.replace('_', " "))
         .words("version", |engine| engine.version.clone())
-        .words("about", |engine| engine.about.clone());
+        .words("about", |engine| engine.about.to_owned());
     let servers = found.servers.iter().map(|of| {
         let ServerDocument { name, engine, version, running, dsn, .. } = of;
         let state = if *running { "running" } else { "stopped" };
@@ -181,7 +179,7 @@ document! {
         engine: &'a str = &build.engine,
         version: &'a str = &build.version,
         pid: u32 = instance.pid(),
-        port: u16 = instance.port(),
+        port: u16 = instance.port,
         socket: String = instance.socket().display().to_string(),
         /// With the password: this document is for programs.
         dsn: String = render_dsn(connect, Secret::Shown),

@@ -1,11 +1,13 @@
 //! SQL over the protocol crate.
 
+use ::server::{Target, TargetRequest};
 use base::{Connect, Session, SessionError};
 use wire::{ConnectError, ConnectOptions, Connection, Connector};
 
 /// The login of a DSN.
 pub fn connect_options(dsn: &str) -> ConnectOptions {
-    ::server::Target::from_dsn(dsn).unwrap().connect
+    let request = TargetRequest { dsn: Some(dsn.to_owned()), ..TargetRequest::default() };
+    Target::resolve(&request).unwrap().connect
 }
 
 /// A session with the login of a DSN, or why there is none.

@@ -5,9 +5,7 @@ use crate::error::{LabError, LabResult, WhileDoing};
 use crate::target::membership::Membership;
 use crate::target::sessions::with_session;
 use base::{Session, Since, given_in};
-use server::{
-    GaleraCluster, GaleraNode, ServerBuild, ServerError, refuse_own_settings, require_provider,
-};
+use server::{GaleraNode, ServerBuild, ServerError, refuse_own_settings, require_provider};
 use spec::{DatabaseKind, Private, Topology};
 use wire::{Address, ConnectOptions, Connector};
 
@@ -130,7 +128,7 @@ impl Cluster {
         Ok(match private.topology {
             Topology::Apart | Topology::Shards => Cluster::None,
             Topology::MultiPrimary => {
-                Cluster::Galera(GaleraCluster::of(build, private.instances)?.nodes())
+                Cluster::Galera(GaleraNode::cluster(build, private.instances)?)
             }
             Topology::PrimaryReplicas => Cluster::Replicas,
         })

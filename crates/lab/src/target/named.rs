@@ -11,7 +11,7 @@ use base::Dilation;
 use plan::tables_bytes;
 use server::preset::Translated;
 use server::{
-    AfterStop, Data, Ending, Home, Instance, InstanceOptions, Lifetime, ServerBuild, Storage,
+    AfterStop, Ending, Home, Image, Instance, InstanceOptions, Lifetime, ServerBuild, Storage,
     require_apart, stop_named,
 };
 use spec::{Placement, Private};
@@ -67,7 +67,7 @@ pub fn start_named_on(
     notes.extend(preset.as_ref().and_then(Translated::note));
     // Not before it is known that the server can be placed: it may have to be loaded.
     let options = InstanceOptions {
-        data: first_data(home, build, spec, job)?,
+        image: first_data(home, build, spec, job)?,
         lifetime: Lifetime::Named(spec.name.clone()),
         preset: lines(preset.as_ref()),
         set: spec.set.clone(),
@@ -178,9 +178,9 @@ fn first_data(
     build: &ServerBuild,
     spec: &NamedSpec,
     job: &Job<'_>,
-) -> LabResult<Data> {
+) -> LabResult<Option<Image>> {
     let Some(population) = &spec.population else {
-        return Ok(Data::Fresh);
+        return Ok(None);
     };
     let private = Private {
         set: spec.set.clone(),
@@ -190,7 +190,7 @@ fn first_data(
     let resolved = ResolvedPrivate::on_build(home, build.clone(), &private, 0)?;
     let (mut images, _) = resolved.images(&[], job)?;
     // One server has one image.
-    Ok(Data::Clone(images.swap_remove(0)))
+    Ok(Some(images.swap_remove(0)))
 }
 
 /// `what` says which data it has, and what to leave out.

@@ -16,10 +16,9 @@ use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
 use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
-    CONNECTIONS_BASE, Data, DividedCpus, Ending, GaleraCluster, Home, IMAGES_VARIABLE, Image,
-    ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
-    ServerBuild, ServerError, Storage, images_max_bytes, kept_images, kept_settings, redo_bytes,
-    shrink_images,
+    CONNECTIONS_BASE, DividedCpus, Ending, GaleraNode, Home, IMAGES_VARIABLE, Image, ImageContents,
+    ImageKey, Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
+    Storage, images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::time::Duration;
@@ -251,7 +250,7 @@ impl ResolvedPrivate {
         // Others give way to it now only where there is no room for both: what cannot be populated
         // should cost none of them.
         if check_disk(home.root(), &load_spec, 0).is_err() {
-            let kept_bytes = kept_images(home)?.iter().map(|kept| kept.image.data_bytes()).sum();
+            let kept_bytes = kept_images(home)?.iter().map(Image::data_bytes).sum();
             // Where all of them are too few, none goes.
             check_disk(home.root(), &load_spec, kept_bytes)?;
             let lacking_bytes = needed_bytes(&load_spec)
@@ -285,7 +284,7 @@ impl ResolvedPrivate {
         set.push(("innodb_page_size".to_owned(), key.page_size_bytes.to_string()));
         set.push(("innodb_log_file_size".to_owned(), redo_bytes.to_string()));
         let galera = match self.private.topology {
-            Topology::MultiPrimary => GaleraCluster::of(&self.build, 1)?.nodes().pop(),
+            Topology::MultiPrimary => GaleraNode::cluster(&self.build, 1)?.pop(),
             _ => None,
         };
         let options = InstanceOptions { set, galera, ..InstanceOptions::default() };
@@ -400,7 +399,7 @@ impl ResolvedPrivate {
     ) -> LabResult<Subject> {
         let divided = &self.divided;
         let options = InstanceOptions {
-            data: Data::Clone(image),
+            image: Some(image),
             storage: if arranged.data_is_emulated() { Storage::Emulated } else { Storage::Real },
             preset: lines(divided.preset.as_ref()),
             set: [&divided.set[..], &node.set, &arranged.set].concat(),
@@ -462,8 +461,8 @@ fn shrink(home: &Home, max_bytes: u64, needed: &[ImageKey], job: &Job<'_>) -> La
     Ok(())
 }
 
-fn note_on_removed(removed: &[KeptImage]) -> Option<String> {
-    let names: Vec<&str> = removed.iter().map(|kept| kept.name.as_str()).collect();
+fn note_on_removed(removed: &[Image]) -> Option<String> {
+    let names: Vec<String> = removed.iter().map(Image::name).collect();
     (!names.is_empty()).then(|| {
         format!(
             "images take too much room ({IMAGES_VARIABLE}), so some were removed: {}",

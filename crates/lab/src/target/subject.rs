@@ -199,8 +199,8 @@ impl Subject {
         let subject = Subject::of(target.connect.clone(), Origin::External);
         Ok(match found {
             Some(named) if named.running => Subject {
-                placed: placed_of(named.directory())?,
-                configured: configured_of(named.directory())?,
+                placed: placed_of(&named.directory)?,
+                configured: configured_of(&named.directory)?,
                 origin: Origin::Named(Box::new(named)),
                 ..subject
             },

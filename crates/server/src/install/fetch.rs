@@ -4,7 +4,7 @@
 use super::{Installation, Unpacked, suite, unpack};
 use crate::catalogue::Maven;
 use crate::error::io_at;
-use crate::home::temporary_directory;
+use crate::home::{entries, temporary_directory};
 use crate::{ServerError, ServerResult};
 use std::fs;
 use std::io;
@@ -30,13 +30,9 @@ pub(super) fn fetch(of: &mut Installation<'_>) -> ServerResult<Unpacked> {
         );
         return Err(fetch_failed(&engine.name, why));
     }
-    let mut origin = Vec::new();
-    for package in &engine.debian {
-        let candidates = std::slice::from_ref(package);
-        origin.push(debian_package(of, candidates, &root)?);
-    }
-    let origin = format!("Debian package {}", origin.join(", "));
-    Ok(Unpacked { root, origin, ..Unpacked::default() })
+    let packages = engine.debian.chunks(1).map(|package| debian_package(of, package, &root));
+    let origin = packages.collect::<ServerResult<Vec<_>>>()?.join(", ");
+    Ok(Unpacked { root, origin: format!("Debian package {origin}"), ..Unpacked::default() })
 }
 
 fn from_maven(of: &mut Installation<'_>, root: PathBuf, maven: &Maven) -> ServerResult<Unpacked> {
@@ -50,19 +46,16 @@ fn from_maven(of: &mut Installation<'_>, root: PathBuf, maven: &Maven) -> Server
         .arg(format!("-DoutputDirectory={}", jars.display()))
         // A pom.xml of the directory that the user stands in is none of our business.
         .current_dir(work);
-    let output = run(&mut command).map_err(|error| {
-        if error.kind() == io::ErrorKind::NotFound {
-            ServerError::MissingPackage {
-                package: "maven".to_owned(),
-                why: format!(
-                    "`mvn` is not on PATH, and {} is fetched with it (or give an \
-                    official archive with --from FILE)",
-                    of.engine.name
-                ),
-            }
-        } else {
-            fetch_failed(&maven.artifact, error.to_string())
+    let output = run(&mut command).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let why = format!(
+                "`mvn` is not on PATH, and {} is fetched with it (or give an official archive \
+                 with --from FILE)",
+                of.engine.name
+            );
+            ServerError::MissingPackage { package: "maven".to_owned(), why }
         }
+        _ => fetch_failed(&maven.artifact, error.to_string()),
     })?;
     if !output.status.success() {
         return Err(fetch_failed(&maven.artifact, last_words("mvn", &output)));
@@ -71,11 +64,8 @@ fn from_maven(of: &mut Installation<'_>, root: PathBuf, maven: &Maven) -> Server
         .ok_or_else(|| fetch_failed(&maven.artifact, "mvn left no jar".to_owned()))?;
     let got = unpack::sha256_of(&jar)?;
     if got != maven.sha256 {
-        return Err(ServerError::Checksum {
-            what: maven.artifact.clone(),
-            wanted: maven.sha256.clone(),
-            got,
-        });
+        let (what, wanted) = (maven.artifact.clone(), maven.sha256.clone());
+        return Err(ServerError::Checksum { what, wanted, got });
     }
     (of.progress)("unpacking");
     if let Some(name) = &maven.archive {
@@ -91,7 +81,8 @@ fn from_maven(of: &mut Installation<'_>, root: PathBuf, maven: &Maven) -> Server
     Ok(Unpacked { root, origin, sha256, ..Unpacked::default() })
 }
 
-/// Unpacks the first of `candidates` that apt knows into `to`; returns its name and version.
+/// Unpacks the first of `candidates` that apt knows into `to`; returns its name and version. apt
+/// verifies what it downloads against the signed index of the machine's sources.
 pub(super) fn debian_package(
     of: &mut Installation<'_>,
     candidates: &[String],
@@ -100,42 +91,13 @@ pub(super) fn debian_package(
     let names = candidates.join(" or ");
     (of.progress)(&format!("fetching Debian package {names} with apt-get"));
     let directory = temporary_directory(of.work, "deb-")?;
-    extract(&download(directory.path(), candidates, of.progress)?, to)
-}
-
-/// Unpacks a Debian package into `to`; returns its name and version.
-pub(super) fn extract(package: &Path, to: &Path) -> ServerResult<String> {
-    let stem = package.file_stem().unwrap_or_default().to_string_lossy();
-    let mut command = Command::new("dpkg-deb");
-    command.arg("--extract").arg(package).arg(to);
-    let output = run(&mut command).map_err(|error| missing("dpkg-deb", "dpkg", &stem, &error))?;
-    if !output.status.success() {
-        return Err(ServerError::Archive {
-            file: package.to_owned(),
-            why: last_words("dpkg-deb", &output),
-        });
-    }
-    // mariadb-server-core_1%3a10.11.19-0+deb12u1_amd64
-    Ok(stem
-        .rsplit_once('_')
-        .map_or(stem.as_ref(), |(name, _)| name)
-        .replace("%3a", ":")
-        .replacen('_', " ", 1))
-}
-
-/// apt verifies what it downloads against the signed index of the machine's sources.
-fn download(
-    directory: &Path,
-    candidates: &[String],
-    progress: &mut dyn FnMut(&str),
-) -> ServerResult<PathBuf> {
-    let names = candidates.join(" or ");
+    let directory = directory.path();
     let mut why = String::new();
     // The index may be missing or older than the archive. A private copy of it needs no root and
     // changes nothing.
     for private_index in [false, true] {
         if private_index {
-            progress("fetching a package index of our own with apt-get update");
+            (of.progress)("fetching a package index of our own with apt-get update");
             let mut update = apt(directory, true);
             if let (_, Err(said)) = run_apt("apt-get update", update.arg("update"), &names)? {
                 why = said;
@@ -146,7 +108,7 @@ fn download(
             let mut download = apt(directory, private_index);
             let (_, ended) = run_apt("apt-get", download.args(["download", name]), &names)?;
             match (ended, single_file(directory, "deb")) {
-                (Ok(()), Some(package)) => return Ok(package),
+                (Ok(()), Some(package)) => return extract(&package, to),
                 (Ok(()), None) => "apt-get left no package".clone_into(&mut why),
                 (Err(said), _) => why = said,
             }
@@ -156,6 +118,21 @@ fn download(
         &format!("Debian package {names}"),
         format!("{why}; run `apt-get update` as root and try again"),
     ))
+}
+
+/// Unpacks a Debian package into `to`; returns its name and version.
+pub(super) fn extract(package: &Path, to: &Path) -> ServerResult<String> {
+    let stem = package.file_stem().unwrap_or_default().to_string_lossy();
+    let mut command = Command::new("dpkg-deb");
+    command.arg("--extract").arg(package).arg(to);
+    let output = run(&mut command).map_err(|error| missing("dpkg-deb", "dpkg", &stem, &error))?;
+    if !output.status.success() {
+        let why = last_words("dpkg-deb", &output);
+        return Err(ServerError::Archive { file: package.to_owned(), why });
+    }
+    // mariadb-server-core_1%3a10.11.19-0+deb12u1_amd64
+    let name = stem.rsplit_once('_').map_or(&*stem, |(name, _)| name);
+    Ok(name.replace("%3a", ":").replacen('_', " ", 1))
 }
 
 fn apt(directory: &Path, private_index: bool) -> Command {
@@ -174,13 +151,12 @@ fn apt(directory: &Path, private_index: bool) -> Command {
 }
 
 fn missing(program: &str, package: &str, wanted: &str, error: &io::Error) -> ServerError {
-    if error.kind() == io::ErrorKind::NotFound {
-        ServerError::MissingPackage {
+    match error.kind() {
+        io::ErrorKind::NotFound => ServerError::MissingPackage {
             package: wanted.to_owned(),
             why: format!("`{program}` (of the package {package}) is not on PATH to fetch {wanted}"),
-        }
-    } else {
-        fetch_failed(wanted, format!("{program}: {error}"))
+        },
+        _ => fetch_failed(wanted, format!("{program}: {error}")),
     }
 }
 
@@ -209,28 +185,18 @@ fn last_words(program: &str, output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> =
         stdout.lines().chain(stderr.lines()).map(str::trim).filter(|l| !l.is_empty()).collect();
-    let errors: Vec<&str> = lines
-        .iter()
-        .copied()
-        // An empty one parts what Maven failed of from its advice on its own options.
-        .take_while(|l| *l != "[ERROR]")
-        .filter(|l| l.starts_with("[ERROR]") || l.starts_with("E:"))
-        .take(3)
-        .collect();
-    let said = if errors.is_empty() {
-        lines[lines.len().saturating_sub(3)..].join("; ")
-    } else {
-        errors.join("; ")
-    };
+    // An empty one parts what Maven failed of from its advice on its own options.
+    let before_advice = lines.iter().copied().take_while(|l| *l != "[ERROR]");
+    let is_error = |l: &&str| l.starts_with("[ERROR]") || l.starts_with("E:");
+    let errors: Vec<&str> = before_advice.filter(is_error).take(3).collect();
+    let last = &lines[lines.len().saturating_sub(3)..];
+    let said = if errors.is_empty() { last } else { &errors }.join("; ");
     format!("{program} ended with {}: {said}", output.status)
 }
 
 fn single_file(directory: &Path, extension: &str) -> Option<PathBuf> {
-    fs::read_dir(directory)
-        .ok()?
-        .filter_map(Result::ok)
-        .map(|entry| entry.path())
-        .find(|path| path.extension().is_some_and(|e| e == extension))
+    let mut files = entries(directory).ok()?.into_iter();
+    files.find(|path| path.extension().is_some_and(|e| e == extension))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{Installation, fetch};
 use crate::builds::add_library_path;
 use crate::catalogue;
 use crate::error::io_at;
-use crate::home::temporary_directory;
+use crate::home::{file_name, temporary_directory};
 use crate::{ServerError, ServerResult};
 use itertools::Itertools;
 use std::fs;
@@ -32,10 +32,7 @@ pub(super) fn complete(
         }
     }
     let missing = missing_libraries(binary, directory)?;
-    match missing.first() {
-        None => Ok(()),
-        Some(soname) => Err(lacking(binary, soname)),
-    }
+    missing.first().map_or(Ok(()), |soname| Err(lacking(binary, soname)))
 }
 
 fn lacking(binary: &Path, soname: &str) -> ServerError {
@@ -72,41 +69,31 @@ fn fetch_library(
     }
     let unpacked = temporary_directory(of.work, "lib-")?;
     fetch::debian_package(of, packages, unpacked.path()).map_err(|error| {
-        ServerError::MissingPackage {
-            package: packages[0].clone(),
-            why: format!(
-                "{} needs the library {soname}, and it could not be fetched ({error})",
-                binary.display()
-            ),
-        }
+        let binary = binary.display();
+        let why =
+            format!("{binary} needs the library {soname}, and it could not be fetched ({error})");
+        ServerError::MissingPackage { package: packages[0].clone(), why }
     })?;
     fs::create_dir_all(directory).map_err(io_at("make the directory", directory))?;
+    let copy = |file: &Path, name: &str| {
+        let to = directory.join(name);
+        fs::copy(file, &to).map(drop).map_err(io_at("copy a library to", &to))
+    };
     let mut found = false;
     for file in shared_objects(unpacked.path()) {
-        let Some(name) = file.file_name().and_then(|n| n.to_str()) else {
-            continue;
-        };
         // Links are followed: every name becomes a file of its own, so nothing dangles.
-        let to = directory.join(name);
-        fs::copy(&file, &to).map_err(io_at("copy a library to", &to))?;
-        found |= name == soname;
+        copy(&file, &file_name(&file))?;
+        found |= file_name(&file) == soname;
     }
     if found {
         return Ok(());
     }
     // libaio1t64 holds libaio.so.1t64 for libaio.so.1.
-    let renamed = shared_objects(directory).into_iter().find(|file| {
-        let name = file.file_name().and_then(|n| n.to_str()).unwrap_or("");
-        name.strip_prefix(soname).is_some_and(|rest| rest.starts_with("t64"))
-    });
-    match renamed {
-        Some(file) => {
-            let to = directory.join(soname);
-            fs::copy(&file, &to).map_err(io_at("copy a library to", &to))?;
-            Ok(())
-        }
-        None => Err(lacking(binary, soname)),
-    }
+    let is_renamed = |file: &PathBuf| {
+        file_name(file).strip_prefix(soname).is_some_and(|rest| rest.starts_with("t64"))
+    };
+    let renamed = shared_objects(directory).into_iter().find(is_renamed);
+    copy(&renamed.ok_or_else(|| lacking(binary, soname))?, soname)
 }
 
 /// Files and links called `*.so*` below a directory (packages are a few levels deep).
@@ -118,9 +105,7 @@ fn shared_objects(root: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             if entry.file_type().is_ok_and(|t| t.is_dir()) {
                 pending.push(path);
-            } else if path.file_name().is_some_and(|n| n.to_string_lossy().contains(".so"))
-                && path.is_file()
-            {
+            } else if file_name(&path).contains(".so") && path.is_file() {
                 found.push(path);
             }
         }

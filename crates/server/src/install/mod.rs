@@ -59,9 +59,11 @@ pub fn install(
 ) -> ServerResult<ServerBuild> {
     let engine = catalogue::engine(engine)?;
     let lock = home.engines().join(format!(".lock-{}", engine.name));
-    let _lock = FileLock::wait(&lock, &mut || {
+    let free = FileLock::try_now(&lock)?;
+    if free.is_none() {
         progress("waiting for another mydyno that installs this engine");
-    })?;
+    }
+    let _lock = free.map_or_else(|| FileLock::wait(&lock), Ok)?;
     let place = home.engines().join(&engine.name);
     let from_sha256 = from.map(unpack::sha256_of).transpose()?;
     if let Some(build) = already(&place, engine, from_sha256.as_deref()) {
@@ -69,7 +71,7 @@ pub fn install(
         return Ok(build);
     }
     let prefix = format!(".tmp-{}-", engine.name);
-    home::remove_left_over(&home.engines(), &prefix)?;
+    home::remove_left_over(&home.engines(), |name| name.starts_with(&prefix))?;
     let work = home::temporary_directory(&home.engines(), &prefix)?;
     let mut installation = Installation { engine, work: work.path(), progress: &mut *progress };
     let unpacked = match (from, from_sha256) {
@@ -116,15 +118,12 @@ fn from_file(of: &mut Installation<'_>, file: &Path, sha256: String) -> ServerRe
 /// Official archives hold one directory with everything in it, those inside jars hold everything at
 /// the top.
 fn server_root(unpacked: &Path, file: &Path) -> ServerResult<PathBuf> {
-    let mut candidates = vec![unpacked.to_owned()];
-    candidates.extend(home::entries(unpacked)?);
-    candidates.into_iter().find(|directory| binary_in(directory).is_some()).ok_or_else(|| {
-        ServerError::Archive {
-            file: file.to_owned(),
-            why: "it holds no bin/mysqld or bin/mariadbd; give the official binary archive of the \
-                server"
-                .to_owned(),
-        }
+    let mut candidates = [unpacked.to_owned()].into_iter().chain(home::entries(unpacked)?);
+    candidates.find(|directory| binary_in(directory).is_some()).ok_or_else(|| {
+        let why = "it holds no bin/mysqld or bin/mariadbd; give the official binary archive of \
+                   the server"
+            .to_owned();
+        ServerError::Archive { file: file.to_owned(), why }
     })
 }
 
@@ -138,11 +137,9 @@ fn complete(of: &mut Installation<'_>, unpacked: &Unpacked) -> ServerResult<Mani
         file: unpacked.root.clone(),
         why: format!("{} holds no server binary", unpacked.origin),
     })?;
-    let directory = [&unpacked.libraries, &of.engine.libraries]
-        .into_iter()
-        .flatten()
-        .find(|own| unpacked.root.join(own).is_dir())
-        .map_or_else(|| PathBuf::from("mydyno-libs"), PathBuf::clone);
+    let mut own = [&unpacked.libraries, &of.engine.libraries].into_iter().flatten();
+    let own = own.find(|own| unpacked.root.join(own).is_dir()).cloned();
+    let directory = own.unwrap_or_else(|| PathBuf::from("mydyno-libs"));
     if unpacked.libraries.is_none() {
         let provider = galera::below(&unpacked.root.join("usr"));
         for file in [unpacked.root.join(&binary)].into_iter().chain(provider) {
@@ -163,19 +160,15 @@ fn require_engine(engine: &Engine, build: &ServerBuild, from: Option<&Path>) -> 
     if engine.is(build.release) {
         return Ok(());
     }
+    let moved = engine.suite.as_ref().filter(|_| from.is_none());
+    let moved = moved.map(|suite| format!("Debian's suite {suite} has moved on: "));
     Err(ServerError::WrongVersion {
-        what: match from {
-            Some(file) => file.display().to_string(),
-            None => build.origin.clone(),
-        },
+        what: from.map_or_else(|| build.origin.clone(), |file| file.display().to_string()),
         wanted: format!("{} ({})", engine.series, engine.name),
         got: build.version.clone(),
         todo: format!(
             "{}give an official archive of that series: mydyno server install {} --from FILE",
-            match (&engine.suite, from) {
-                (Some(suite), None) => format!("Debian's suite {suite} has moved on: "),
-                _ => String::new(),
-            },
+            moved.unwrap_or_default(),
             engine.name
         ),
     })
@@ -183,9 +176,8 @@ fn require_engine(engine: &Engine, build: &ServerBuild, from: Option<&Path>) -> 
 
 fn write_manifest(root: &Path, manifest: &Manifest) -> ServerResult<()> {
     let path = root.join(MANIFEST);
-    let text = toml::to_string(manifest).map_err(|error| ServerError::Data {
-        what: format!("cannot describe the engine: {error}"),
-        path: path.clone(),
+    let text = toml::to_string(manifest).map_err(|error| {
+        ServerError::data(&path, format!("cannot describe the engine: {error}"))
     })?;
     fs::write(&path, text).map_err(io_at("write", &path))
 }

@@ -93,14 +93,12 @@ pub(super) fn fetch(of: &mut Installation<'_>, suite: &str) -> ServerResult<Unpa
     let engine = of.engine;
     let name = &engine.name;
     if !Path::new(KEYRING).is_file() {
-        return Err(ServerError::MissingPackage {
-            package: KEYRING_PACKAGE.to_owned(),
-            why: format!(
-                "{name} comes from Debian's suite {suite}, whose signature is verified with \
-                 {KEYRING}, and that file is not there (or give the vendor's archive: \
-                 mydyno server install {name} --from FILE)"
-            ),
-        });
+        let why = format!(
+            "{name} comes from Debian's suite {suite}, whose signature is verified with {KEYRING}, \
+             and that file is not there (or give the vendor's archive: mydyno server install \
+             {name} --from FILE)"
+        );
+        return Err(ServerError::MissingPackage { package: KEYRING_PACKAGE.to_owned(), why });
     }
     let apt = PrivateApt::new(of.work.join("apt"))?;
     let archive = update(of, &apt, suite)?;
@@ -136,19 +134,15 @@ fn update(of: &mut Installation<'_>, apt: &PrivateApt, suite: &str) -> ServerRes
             (_, Err(said)) => why = said,
         }
     }
-    let tried = match archives.as_slice() {
-        [] => String::new(),
-        archives => format!(" ({})", archives.join(", ")),
-    };
-    Err(fetch_failed(
-        name,
-        format!(
-            "no archive of this machine's package sources{tried} gave Debian's suite {suite}: \
-             {why}; where it is not to be had (Ubuntu's archives hold no suite of Debian's), add a \
-             Debian mirror to apt's sources, or give the vendor's archive: \
-             mydyno server install {name} --from FILE"
-        ),
-    ))
+    let tried = archives.join(", ");
+    let tried = if tried.is_empty() { tried } else { format!(" ({tried})") };
+    let why = format!(
+        "no archive of this machine's package sources{tried} gave Debian's suite {suite}: {why}; \
+         where it is not to be had (Ubuntu's archives hold no suite of Debian's), add a Debian \
+         mirror to apt's sources, or give the vendor's archive: mydyno server install {name} \
+         --from FILE"
+    );
+    Err(fetch_failed(name, why))
 }
 
 /// The archives of `apt-get --print-uris update`, which reads all forms of sources, each once:
@@ -169,8 +163,8 @@ fn unpack(of: &Installation<'_>, suite: &str, packages: &[PathBuf]) -> ServerRes
     let c_library = of.work.join("c-library");
     let mut origin = Vec::new();
     for package in packages {
-        let file_name = package.file_name().unwrap_or_default().to_string_lossy();
-        let to = if file_name.starts_with(C_LIBRARY) { &c_library } else { &root };
+        let is_c_library = home::file_name(package).starts_with(C_LIBRARY);
+        let to = if is_c_library { &c_library } else { &root };
         let said = super::fetch::extract(package, to)?;
         let is_servers = |name: &String| said.split(' ').next() == Some(name);
         if of.engine.debian.iter().any(is_servers) {
@@ -196,19 +190,16 @@ fn settle_c_library(
     let Some(loader) = loader_below(c_library)? else {
         return Ok((None, None));
     };
-    let below = |path: &Path| -> PathBuf {
-        let relative = path.strip_prefix(c_library).unwrap_or(path);
-        relative.to_owned()
-    };
+    let below = |path: &Path| path.strip_prefix(c_library).unwrap_or(path).to_owned();
     let directory = loader.parent().unwrap_or(c_library);
     let libraries = below(directory);
-    let Some(binary) = binary_in(root) else {
+    let needs_newer = |binary: &PathBuf| {
+        ServerBuild::ask(binary, Some(root.join(&libraries)), origin.to_owned()).is_err()
+    };
+    let binary = binary_in(root).map(|binary| root.join(binary));
+    let Some(binary) = binary.filter(needs_newer) else {
         return Ok((Some(libraries), None));
     };
-    let binary = root.join(binary);
-    if ServerBuild::ask(&binary, Some(root.join(&libraries)), origin.to_owned()).is_ok() {
-        return Ok((Some(libraries), None));
-    }
     for file in entries(directory)?.into_iter().filter(|path| path.is_file()) {
         let to = root.join(below(&file));
         fs::rename(&file, &to).map_err(io_at("move a library to", &to))?;
@@ -238,17 +229,12 @@ fn forget_all_but(directory: &Path, kept: &[&str]) -> ServerResult<()> {
     if !directory.is_dir() {
         return Ok(());
     }
-    for path in entries(directory)? {
-        let is_kept = |name: &&str| path.file_name() == Some(OsStr::new(name));
-        if kept.iter().any(is_kept) {
-            continue;
-        }
-        match path.is_dir() && !path.is_symlink() {
-            true => home::remove_tree_if_there(&path)?,
-            false => home::remove_file_if_there(&path)?,
-        }
-    }
-    Ok(())
+    let others = entries(directory)?.into_iter();
+    let mut others = others.filter(|path| !kept.contains(&&*home::file_name(path)));
+    others.try_for_each(|path| match path.is_dir() && !path.is_symlink() {
+        true => home::remove_tree_if_there(&path),
+        false => home::remove_file_if_there(&path),
+    })
 }
 
 #[cfg(test)]

@@ -2,15 +2,17 @@
 
 use crate::error::io_at;
 use crate::{ServerError, ServerResult};
+use flate2::read::MultiGzDecoder;
 use openssl::hash::{Hasher, MessageDigest};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufReader, Read, Seek};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-fn failed(file: &Path) -> impl Fn(String) -> ServerError + use<'_> {
-    move |why| ServerError::Archive { file: file.to_owned(), why }
+/// For `map_err`: why this archive cannot be unpacked.
+fn failed<E: ToString>(file: &Path) -> impl Fn(E) -> ServerError + use<'_, E> {
+    move |why| ServerError::Archive { file: file.to_owned(), why: why.to_string() }
 }
 
 /// SHA-256 of a file in lower-case hexadecimal.
@@ -25,47 +27,37 @@ pub(super) fn sha256_of(path: &Path) -> ServerResult<String> {
 /// Unpacks a `.tar.gz` or `.tar.xz` into the directory `to`.
 pub(super) fn archive(file: &Path, to: &Path) -> ServerResult<()> {
     let mut magic = Vec::new();
-    let input = File::open(file).map_err(io_at("open", file))?;
-    input.take(6).read_to_end(&mut magic).map_err(io_at("read", file))?;
-    if magic.starts_with(&[0x1f, 0x8b]) {
-        let input = File::open(file).map_err(io_at("open", file))?;
-        tar(flate2::read::MultiGzDecoder::new(BufReader::new(input)), to)
-            .map_err(|error| failed(file)(error.to_string()))
-    } else if magic == [0xfd, b'7', b'z', b'X', b'Z', 0] {
-        xz(file, to)
-    } else {
-        Err(failed(file)(
-            "it is neither gzip nor xz; give the vendor's .tar.gz or .tar.xz".to_owned(),
-        ))
+    let mut input = File::open(file).map_err(io_at("open", file))?;
+    input.by_ref().take(6).read_to_end(&mut magic).map_err(io_at("read", file))?;
+    input.rewind().map_err(io_at("read", file))?;
+    match magic.as_slice() {
+        [0x1f, 0x8b, ..] => {
+            tar(MultiGzDecoder::new(BufReader::new(input)), to).map_err(failed(file))
+        }
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => xz(file, input, to),
+        _ => Err(failed(file)("it is neither gzip nor xz; give the vendor's .tar.gz or .tar.xz")),
     }
 }
 
 /// Decompressed by the `xz` of the machine: a decoder of our own would be a dependency for this one
 /// use.
-fn xz(file: &Path, to: &Path) -> ServerResult<()> {
-    let input = File::open(file).map_err(io_at("open", file))?;
-    let mut child = match Command::new("xz")
-        .args(["--decompress", "--stdout"])
-        .stdin(input)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-    {
-        Ok(child) => child,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(ServerError::MissingPackage {
-                package: "xz-utils".to_owned(),
-                why: format!("`xz` is not on PATH, and {} needs it", file.display()),
-            });
-        }
-        Err(error) => return Err(failed(file)(error.to_string())),
-    };
+fn xz(file: &Path, input: File, to: &Path) -> ServerResult<()> {
+    let mut command = Command::new("xz");
+    command.args(["--decompress", "--stdout"]).stdin(input);
+    let spawned = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut child = spawned.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => ServerError::MissingPackage {
+            package: "xz-utils".to_owned(),
+            why: format!("`xz` is not on PATH, and {} needs it", file.display()),
+        },
+        _ => failed(file)(error),
+    })?;
     let unpacked = match child.stdout.take() {
         Some(output) => tar(output, to),
         None => Err(io::Error::other("xz has no output")),
     };
-    let ended = child.wait().map_err(|e| failed(file)(e.to_string()))?;
-    unpacked.map_err(|error| failed(file)(error.to_string()))?;
+    let ended = child.wait().map_err(failed(file))?;
+    unpacked.map_err(failed(file))?;
     if !ended.success() {
         return Err(failed(file)(format!("xz ended with {ended}")));
     }
@@ -79,10 +71,10 @@ fn tar(mut input: impl Read, to: &Path) -> io::Result<()> {
     let mut archive = tar::Archive::new(&mut input);
     archive.set_preserve_permissions(true);
     archive.set_preserve_ownerships(false);
-    let mut entries = 0usize;
+    let mut is_empty = true;
     for entry in archive.entries()? {
         let mut entry = entry?;
-        entries += 1;
+        is_empty = false;
         let path = entry.path()?;
         let test_suite = |part: &OsStr| part == "mysql-test" || part == "mariadb-test";
         if path.components().take(2).any(|c| test_suite(c.as_os_str())) {
@@ -90,7 +82,7 @@ fn tar(mut input: impl Read, to: &Path) -> io::Result<()> {
         }
         entry.unpack_in(to)?;
     }
-    if entries == 0 {
+    if is_empty {
         return Err(io::Error::other("it is empty"));
     }
     // A tar ends before its file does; the checksum of the compressor is at the end.
@@ -103,8 +95,8 @@ pub(super) fn file_of_jar(jar: &Path, name: &str, to: &Path) -> ServerResult<()>
     let mut zip = open_jar(jar)?;
     let mut entry = zip.by_name(name).map_err(|error| failed(format!("{name}: {error}")))?;
     let mut output = File::create(to).map_err(io_at("write", to))?;
-    io::copy(&mut entry, &mut output).map_err(|error| failed(format!("{name}: {error}")))?;
-    Ok(())
+    let copied = io::copy(&mut entry, &mut output);
+    copied.map(drop).map_err(|error| failed(format!("{name}: {error}")))
 }
 
 /// Unpacks one directory of a jar into `to`. Jars keep no permissions, so what lies in a `bin` is
@@ -117,10 +109,8 @@ pub(super) fn directory_of_jar(jar: &Path, inside: &Path, to: &Path) -> ServerRe
         let Some(name) = entry.enclosed_name() else {
             return Err(failed(format!("{} leaves its directory", entry.name())));
         };
-        let Ok(relative) = name.strip_prefix(inside) else {
-            continue;
-        };
-        let target: PathBuf = to.join(relative);
+        let Ok(relative) = name.strip_prefix(inside) else { continue };
+        let target = to.join(relative);
         if entry.is_dir() {
             fs::create_dir_all(&target).map_err(io_at("make the directory", &target))?;
             continue;
@@ -142,7 +132,7 @@ pub(super) fn directory_of_jar(jar: &Path, inside: &Path, to: &Path) -> ServerRe
 
 fn open_jar(jar: &Path) -> ServerResult<zip::ZipArchive<BufReader<File>>> {
     let file = File::open(jar).map_err(io_at("open", jar))?;
-    zip::ZipArchive::new(BufReader::new(file)).map_err(|error| failed(jar)(error.to_string()))
+    zip::ZipArchive::new(BufReader::new(file)).map_err(failed(jar))
 }
 
 #[cfg(test)]

@@ -15,10 +15,6 @@ pub(super) const CHUNK: &str = "innodb_buffer_pool_chunk_size";
 /// with a divisor of it nothing is rounded either.
 const INSTANCES_DEFAULT: u64 = 8;
 
-/// The parts into which a server divides its buffer pool.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PoolInstances(pub u64);
-
 /// A pool that the server takes as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolPart {
@@ -45,7 +41,7 @@ impl PoolPart {
         let unit = unit.saturating_mul(instances);
         // A server makes chunks smaller that are greater than its pool.
         let bytes = if bytes < unit { bytes } else { bytes / unit * unit };
-        let needed = || chunk_for(bytes, PoolInstances(instances));
+        let needed = || chunk_for((bytes, instances));
         PoolPart { bytes, chunk_bytes: chunk_bytes.is_none().then(needed).flatten() }
     }
 
@@ -70,7 +66,7 @@ pub fn chunk_of(
     }
     let instances = instances_of(build, bytes, preset, set);
     let whole_bytes = bytes.checked_next_multiple_of(instances.checked_mul(1 << 20)?)?;
-    let chunk_bytes = chunk_for(whole_bytes, PoolInstances(instances))?;
+    let chunk_bytes = chunk_for((whole_bytes, instances))?;
     Some(line(CHUNK, chunk_bytes))
 }
 
@@ -96,9 +92,9 @@ fn number(set: &[(String, String)], variable: &str) -> Option<u64> {
     given_in(set, variable).and_then(parse_size)
 }
 
-/// The size of a chunk with which a pool stays what it is, where the server's own would round it
-/// up.
-pub(super) fn chunk_for(pool_bytes: u64, PoolInstances(instances): PoolInstances) -> Option<u64> {
+/// The size of a chunk with which a pool, of which size and number of instances are given, stays
+/// what it is, where the server's own would round it up.
+pub(super) fn chunk_for((pool_bytes, instances): (u64, u64)) -> Option<u64> {
     let unit = CHUNK_BYTES.saturating_mul(instances);
     (pool_bytes > unit && !pool_bytes.is_multiple_of(unit)).then(|| pool_bytes / instances)
 }

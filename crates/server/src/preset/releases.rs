@@ -1,6 +1,7 @@
 //! Which releases of a server have a variable.
 
 use base::{ServerRelease, VersionNumbers};
+use itertools::Itertools;
 use serde::Deserialize;
 
 /// Releases of one family: `5.7.2..8.0.3`, where the first has the variable and the last has it no
@@ -36,9 +37,8 @@ impl TryFrom<String> for Releases {
 }
 
 fn version(text: &str) -> Option<VersionNumbers> {
-    let mut parts = text.split('.').map(|part| part.parse::<u16>().ok());
-    let numbers = (parts.next()??, parts.next()??, parts.next()??);
-    parts.next().is_none().then_some(numbers)
+    let (major, minor, patch) = text.split('.').map(str::parse).collect_tuple()?;
+    Some((major.ok()?, minor.ok()?, patch.ok()?))
 }
 
 fn version_text((major, minor, patch): VersionNumbers) -> String {

@@ -1,6 +1,6 @@
 //! From a preset to the variables of the server at hand, and what became of each.
 
-use super::part::{CHUNK, INSTANCES, POOL, PoolInstances, PoolPart, chunk_for};
+use super::part::{CHUNK, INSTANCES, POOL, PoolPart, chunk_for};
 use super::sizes::{
     BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, Mib, POOL_BYTES_MIN,
     REDO_FILE_BYTES_MIN,
@@ -21,37 +21,26 @@ const CHECKSUM: &str = "innodb_checksum_algorithm";
 const FREE_LIST: &str = "innodb_empty_free_list_algorithm";
 
 named! {
-    /// What became of a variable. The name is the word in results and tables.
+    /// What became of a variable. The name is the word in results and tables, the title in notes.
     pub enum Fate {
         /// It has the value that was asked for.
-        Kept = "kept",
+        Kept = "kept" => "kept",
         /// Under another name.
-        Renamed = "renamed",
+        Renamed = "renamed" => "renamed",
         /// In another variable, together with others.
-        Folded = "folded",
+        Folded = "folded" => "folded",
         /// In the proportion to the database that it had in the papers.
-        Scaled = "scaled",
+        Scaled = "scaled" => "scaled",
         /// To what the server takes.
-        Clamped = "clamped",
+        Clamped = "clamped" => "clamped",
         /// Not of the papers, and needed for what is.
-        Added = "added",
+        Added = "added" => "added",
         /// A path: where files go is said by places.
-        Placed = "placed",
+        Placed = "placed" => "left to places (--redo, --undo, --temp, ...)",
         /// This server does not have it, or not this value.
-        Unknown = "unknown",
+        Unknown = "unknown" => "unknown here",
         /// The user set it otherwise.
-        Overridden = "overridden",
-    }
-}
-
-impl Fate {
-    fn words(self) -> &'static str {
-        match self {
-            Fate::Placed => "left to places (--redo, --undo, --temp, ...)",
-            Fate::Unknown => "unknown here",
-            Fate::Overridden => "set otherwise",
-            other => other.name(),
-        }
+        Overridden = "overridden" => "set otherwise",
     }
 }
 
@@ -115,7 +104,7 @@ impl Translated {
             (Fate::Unknown, own @ 1..) => words.push(format!("{own} of Percona Server's own")),
             _ => {}
         }
-        (!words.is_empty()).then(|| format!("{} {}", fate.words(), words.join(", ")))
+        (!words.is_empty()).then(|| format!("{} {}", fate.title(), words.join(", ")))
     }
 }
 
@@ -129,8 +118,14 @@ impl NamedPreset {
         set: &[(String, String)],
         part: Option<PoolPart>,
     ) -> Translated {
-        let part_bytes = part.map(|part| part.bytes);
-        let server = SizedServer::new(self, build, scale, set, part_bytes);
+        let given = set.iter().map(|(name, value)| (variable_name(name), value.as_str()));
+        let server = SizedServer {
+            preset: self,
+            release: build.release,
+            scale,
+            given: given.collect(),
+            part_bytes: part.map(|part| part.bytes),
+        };
         let variables = self.variables();
         let mut fates: Vec<VariableFate> =
             variables.map(|(variable, asked)| server.fate_of(variable, asked)).collect();
@@ -161,64 +156,35 @@ impl VariableFate {
 
 /// The server that a preset is translated for, with the sizes that variables depend on.
 struct SizedServer<'a> {
+    preset: &'a NamedPreset,
     release: ServerRelease,
     scale: PresetScale,
     /// The user's, under the names of the server.
     given: Vec<(String, &'a str)>,
-    /// The pool's size and the number of its instances; `None` where the preset asks for nothing.
-    pool: Option<(u64, u64)>,
     /// What this server has of a pool that several divide.
     part_bytes: Option<u64>,
-    redo_file_bytes: u64,
-    redo_files: u64,
 }
 
-impl<'a> SizedServer<'a> {
-    fn new(
-        preset: &NamedPreset,
-        build: &ServerBuild,
-        scale: PresetScale,
-        set: &'a [(String, String)],
-        part_bytes: Option<u64>,
-    ) -> SizedServer<'a> {
-        let given = set.iter().map(|(name, value)| (variable_name(name), value.as_str()));
-        let mut server = SizedServer {
-            release: build.release,
-            scale,
-            given: given.collect(),
-            pool: None,
-            part_bytes,
-            redo_file_bytes: 0,
-            redo_files: 0,
-        };
-        // Of what the server has.
-        let asked = |name: &str| {
-            let mut variables = preset.variables();
-            let (variable, value) = variables.find(|(variable, _)| variable.name == name)?;
-            server.lacks(variable).is_none().then(|| parse_size(value))?
-        };
-        let instances = server.given_number(INSTANCES).or_else(|| asked(INSTANCES)).unwrap_or(1);
-        let pool = asked(POOL).map(|asked| server.pool_of(asked, PoolInstances(instances)));
-        let redo_file_bytes = scale.bytes(asked(REDO_FILE).unwrap_or(0), Mib(1));
-        let redo_files = asked(REDO_FILES).unwrap_or(1);
-        server.pool = pool;
-        server.redo_file_bytes = redo_file_bytes.max(REDO_FILE_BYTES_MIN);
-        server.redo_files = redo_files;
-        server
+impl SizedServer<'_> {
+    /// The size that the preset asks for, of a variable that the server has.
+    fn asked(&self, name: &str) -> Option<u64> {
+        let mut variables = self.preset.variables();
+        let (variable, value) = variables.find(|(variable, _)| variable.name == name)?;
+        parse_size(value).filter(|_| variable.lacks(self.release).is_none())
     }
 
-    fn pool_of(&self, asked: u64, PoolInstances(instances): PoolInstances) -> (u64, u64) {
+    /// The pool's size and the number of its instances; `None` where the preset asks for nothing.
+    fn pool(&self) -> Option<(u64, u64)> {
+        let asked = self.asked(POOL)?;
+        let instances = self.given_number(INSTANCES).or_else(|| self.asked(INSTANCES)).unwrap_or(1);
         let scaled = self.scale.bytes(asked, Mib(1)).max(POOL_BYTES_MIN);
         let given = self.part_bytes.or_else(|| self.given_number(POOL));
-        let bytes = given.unwrap_or_else(|| {
-            if scaled >= INSTANCES_POOL_BYTES_MIN {
-                // Instances are of equal size, in whole MiB.
-                self.scale.bytes(asked, Mib(instances))
-            } else {
-                scaled
-            }
+        let bytes = given.unwrap_or_else(|| match scaled < INSTANCES_POOL_BYTES_MIN {
+            true => scaled,
+            // Instances are of equal size, in whole MiB.
+            false => self.scale.bytes(asked, Mib(instances)),
         });
-        if bytes < INSTANCES_POOL_BYTES_MIN { (bytes, 1) } else { (bytes, instances) }
+        Some(if bytes < INSTANCES_POOL_BYTES_MIN { (bytes, 1) } else { (bytes, instances) })
     }
 
     /// What the user sets, by a name of this server. Where redo is one size, older names set it
@@ -234,10 +200,6 @@ impl<'a> SizedServer<'a> {
 
     fn given_number(&self, name: &str) -> Option<u64> {
         parse_size(self.given(name)?.1)
-    }
-
-    fn lacks(&self, variable: &PaperVariable) -> Option<String> {
-        variable.lacks(self.release)
     }
 
     fn fate_of(&self, variable: &PaperVariable, asked: &str) -> VariableFate {
@@ -260,7 +222,7 @@ impl<'a> SizedServer<'a> {
         if let Some(role) = &variable.role {
             return VariableFate::not_set(Fate::Placed, format!("--{role} says where"));
         }
-        if let Some(lacks) = self.lacks(variable) {
+        if let Some(lacks) = variable.lacks(self.release) {
             return VariableFate::not_set(Fate::Unknown, self.why_unknown(variable, lacks));
         }
         if asked.is_empty() {
@@ -291,7 +253,7 @@ impl<'a> SizedServer<'a> {
     /// What the server takes instead, and why; `None` where it takes what is asked for.
     fn clamped(&self, variable: &PaperVariable, asked: &str) -> Option<(String, String)> {
         let value = parse_size(asked);
-        Some(match (variable.name.as_str(), self.pool) {
+        Some(match (variable.name.as_str(), self.pool()) {
             (INSTANCES, Some((bytes, _))) if bytes < INSTANCES_POOL_BYTES_MIN => {
                 ("1".to_owned(), "a pool below 1G is one instance".to_owned())
             }
@@ -311,10 +273,9 @@ impl<'a> SizedServer<'a> {
     }
 
     fn why_unknown(&self, variable: &PaperVariable, lacks: String) -> String {
-        let mut reason = lacks;
-        if self.release.family == ServerFamily::Mysql && variable.is_perconas_own() {
-            reason = "Percona Server's own".to_owned();
-        }
+        let is_mysql = self.release.family == ServerFamily::Mysql;
+        let is_anothers = is_mysql && variable.is_perconas_own();
+        let reason = if is_anothers { "Percona Server's own".to_owned() } else { lacks };
         match &variable.without {
             Some(without) => format!("{reason}: {without}"),
             None => reason,
@@ -327,7 +288,7 @@ impl<'a> SizedServer<'a> {
     }
 
     fn pool_size(&self, asked: &str) -> VariableFate {
-        let (bytes, _) = self.pool.unwrap_or_default();
+        let (bytes, _) = self.pool().unwrap_or_default();
         let outcome = |fate| VariableFate::set(fate, POOL, size_text(bytes));
         if parse_size(asked) == Some(bytes) {
             VariableFate::set(Fate::Kept, POOL, asked)
@@ -342,7 +303,9 @@ impl<'a> SizedServer<'a> {
 
     /// The size of redo files and their number.
     fn redo(&self, name: &str, asked: &str) -> VariableFate {
-        let (file_bytes, files) = (self.redo_file_bytes, self.redo_files);
+        let file_bytes = self.scale.bytes(self.asked(REDO_FILE).unwrap_or(0), Mib(1));
+        let file_bytes = file_bytes.max(REDO_FILE_BYTES_MIN);
+        let files = self.asked(REDO_FILES).unwrap_or(1);
         let all_bytes = file_bytes.saturating_mul(files);
         let folded = |into: &str| {
             VariableFate::set(Fate::Folded, into, size_text(all_bytes))
@@ -367,12 +330,12 @@ impl<'a> SizedServer<'a> {
 
     /// Servers round a pool up to whole chunks, which would bend its proportion.
     fn chunk(&self) -> Option<VariableFate> {
-        let (bytes, instances) = self.pool?;
+        let pool @ (_, instances) = self.pool()?;
         let pool_is_given = self.part_bytes.is_none() && self.given(POOL).is_some();
         if !has_fixed_chunks(self.release) || pool_is_given || self.given(CHUNK).is_some() {
             return None;
         }
-        let chunk_bytes = chunk_for(bytes, PoolInstances(instances))?;
+        let chunk_bytes = chunk_for(pool)?;
         let added = VariableFate::set(Fate::Added, CHUNK, size_text(chunk_bytes)).because(format!(
             "else the server rounds the pool up to a multiple of {}",
             size_text(CHUNK_BYTES.saturating_mul(instances))

@@ -2,7 +2,7 @@
 
 use crate::{STOP_TIMEOUT, build, has_redo, own_home, query, redo_bytes, set, small, start};
 use server::{
-    Data, Ending, Home, Image, ImageContents, ImageKey, Instance, InstanceOptions, ServerBuild,
+    Ending, Home, Image, ImageContents, ImageKey, Instance, InstanceOptions, ServerBuild,
 };
 
 fn key(build: &ServerBuild) -> ImageKey {
@@ -46,7 +46,7 @@ fn clones_of_an_image(engine: &str) {
     let image = publish(&home, &build, &key, options);
     let note = Image::find(&home, &key).unwrap().note().to_owned();
     assert_eq!(note, "{\"checksum\":7}");
-    let clone = || InstanceOptions { data: Data::Clone(image.clone()), ..small() };
+    let clone = || InstanceOptions { image: Some(image.clone()), ..small() };
     let redo = temp.path().join("redo");
     let other_redo = InstanceOptions {
         scratch: vec![redo.clone()],
@@ -99,7 +99,7 @@ fn an_image_of_another_server_is_refused() {
     let (mysql, maria) = (build("mysql-5.7"), build("mariadb-10.11"));
     let (_temp, home) = own_home();
     let image = publish(&home, &mysql, &key(&mysql), small());
-    let options = InstanceOptions { data: Data::Clone(image), ..small() };
+    let options = InstanceOptions { image: Some(image), ..small() };
     let error = Instance::start(&home, &maria, options).unwrap_err();
     assert!(error.to_string().contains("this image is of mysql-5.7 5.7.22"), "{error}");
 }

@@ -2,12 +2,12 @@
 //! an order in its environment.
 
 use crate::{
-    FAMILIES, STOP_TIMEOUT, alive, build, left_in_run, own_home, query, small, start, start_named,
-    until,
+    FAMILIES, STOP_TIMEOUT, alive, build, by_socket, left_in_run, own_home, query, small, start,
+    start_named, until,
 };
 use server::{
-    AfterStop, Data, Ending, Home, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
-    install, named, stop_named,
+    AfterStop, Ending, Home, ImageKey, Instance, ServerBuild, ServerError, install, named,
+    stop_named,
 };
 use std::fs;
 use std::path::Path;
@@ -125,7 +125,7 @@ fn a_named_server_lives_until_it_is_stopped() {
         assert_eq!(lab.engine, engine);
         let login = lab.connect_options().unwrap();
         query(&login, "CREATE DATABASE kept");
-        assert_eq!(query(&lab.socket_options().unwrap(), "SELECT 1"), ["1"]);
+        assert_eq!(query(&by_socket(&lab.socket, login.clone()), "SELECT 1"), ["1"]);
         assert!(lab.log_tail().contains("ready for connections"));
 
         // A private start beside it sweeps nothing of it.
@@ -267,7 +267,7 @@ fn an_ordinary_user_can_do_it_too() {
 fn dropping_a_private_server_ends_it() {
     let build = build("mysql-8.0");
     let (_temp, home) = own_home();
-    let server: Instance = start(&home, &build, InstanceOptions { data: Data::Fresh, ..small() });
+    let server: Instance = start(&home, &build, small());
     let pid = server.pid();
     drop(server);
     assert!(!alive(pid));

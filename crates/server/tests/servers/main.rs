@@ -17,7 +17,7 @@ use server::{Home, Instance, InstanceOptions, Lifetime, ServerBuild, ServerError
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use wire::{ConnectError, ConnectOptions, Connector};
+use wire::{Address, ConnectError, ConnectOptions, Connector};
 
 /// Enough for what does not depend on the engine's release.
 pub const SOME_ENGINES: [&str; 4] = [ENGINES[0], ENGINES[1], ENGINES[2], ENGINES[3]];
@@ -64,6 +64,11 @@ pub fn small() -> InstanceOptions {
 pub fn start(home: &Home, build: &ServerBuild, options: InstanceOptions) -> Instance {
     Instance::start(home, build, options)
         .unwrap_or_else(|error| panic!("{}: {error}", build.engine))
+}
+
+/// The login over a server's unix socket.
+pub fn by_socket(socket: &Path, tcp: ConnectOptions) -> ConnectOptions {
+    ConnectOptions { address: Address::Unix(socket.to_owned()), ..tcp }
 }
 
 /// Runs one statement on a connection of its own; rows as text, columns joined by `|`.

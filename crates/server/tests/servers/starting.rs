@@ -1,12 +1,12 @@
 //! What a started server is, and what is said where it does not start.
 
 use crate::{
-    ENGINES, FAMILIES, SOME_ENGINES, STOP_TIMEOUT, alive, build, exists, exit_of, has_redo,
-    left_in_run, own_home, query, redo_bytes, refused, set, small, start, variable,
+    ENGINES, FAMILIES, SOME_ENGINES, STOP_TIMEOUT, alive, build, by_socket, exists, exit_of,
+    has_redo, left_in_run, own_home, query, redo_bytes, refused, set, small, start, variable,
 };
 use server::{
-    Availability, Data, Ending, Home, ImageContents, Instance, InstanceOptions, Secret,
-    ServerBuild, ServerError, Target, find, kept_images, list, render_dsn,
+    Availability, Ending, Home, ImageContents, Instance, InstanceOptions, Secret, ServerBuild,
+    ServerError, Target, TargetRequest, find, kept_images, list, render_dsn,
 };
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
@@ -31,7 +31,7 @@ fn every_engine_installs_starts_and_stops() {
         let tcp = server.connect_options();
         let version = query(&tcp, "SELECT VERSION()").concat();
         assert!(version.starts_with(&build.version), "{version} of {}", build.version);
-        assert_eq!(query(&server.socket_options(), "SELECT 1"), ["1"]);
+        assert_eq!(query(&by_socket(server.socket(), tcp.clone()), "SELECT 1"), ["1"]);
         effective_settings(&server);
         let grants = query(&tcp, "SHOW GRANTS").concat();
         assert!(grants.contains("WITH GRANT OPTION"), "{grants}");
@@ -57,7 +57,7 @@ fn fresh_data_is_a_clone_where_it_can_be() {
     let (_temp, home) = own_home();
     let images = || -> Vec<ImageContents> {
         let kept = kept_images(&home).unwrap();
-        kept.iter().map(|kept| kept.image.key().contents.clone()).collect()
+        kept.iter().map(|image| image.key().contents.clone()).collect()
     };
     let with = |name: &str, value: &str| {
         let mut options = small();
@@ -99,7 +99,7 @@ fn effective_settings(server: &Instance) {
 /// The kernel's own list: this port is open on 127.0.0.1 and nowhere else.
 fn listens_on_loopback_only(server: &Instance) {
     let sockets = std::fs::read_to_string(format!("/proc/{}/net/tcp", server.pid())).unwrap();
-    let port = format!(":{:04X}", server.port());
+    let port = format!(":{:04X}", server.port);
     let listening = |line: &&str| {
         let mut words = line.split_whitespace().skip(1);
         let local = words.next().unwrap_or("");
@@ -128,7 +128,7 @@ fn nobody_else_gets_in(server: &Instance) {
 fn secrets_are_kept(server: &Instance) {
     let options = server.connect_options();
     let secret = options.password.reveal();
-    assert!(!server.dsn().contains(secret));
+    assert!(!render_dsn(&options, Secret::Hidden).contains(secret));
     assert!(!server.my_cnf().contains(secret));
     assert!(!server.log_tail().contains(secret));
     let line = std::fs::read(format!("/proc/{}/cmdline", server.pid())).unwrap();
@@ -137,7 +137,8 @@ fn secrets_are_kept(server: &Instance) {
     assert!(!exists(&directory.join("init.sql")));
     let password = directory.join("password").metadata().unwrap();
     assert_eq!(password.permissions().mode() & 0o777, 0o600);
-    let shown = Target::from_dsn(&render_dsn(&options, Secret::Shown)).unwrap();
+    let dsn = Some(render_dsn(&options, Secret::Shown));
+    let shown = Target::resolve(&TargetRequest { dsn, ..TargetRequest::default() }).unwrap();
     assert_eq!(shown.connect, options);
 }
 
@@ -166,7 +167,7 @@ fn a_taken_port_costs_a_note_and_nothing_else() {
         let (_temp, home) = own_home();
         let options = InstanceOptions { port: Some(taken), ..small() };
         let server = start(&home, &build, options);
-        assert_ne!(server.port(), taken);
+        assert_ne!(server.port, taken);
         assert!(server.notes.iter().any(|n| n.contains(&taken.to_string())), "{:?}", server.notes);
         assert_eq!(query(&server.connect_options(), "SELECT 1"), ["1"]);
     }
@@ -187,7 +188,7 @@ fn two_starts_at_once_do_not_collide() {
         assert_eq!(server.exited(), None);
         assert_eq!(query(&server.connect_options(), "SELECT 1"), ["1"]);
     }
-    assert_ne!(servers[0].port(), servers[1].port());
+    assert_ne!(servers[0].port, servers[1].port);
     assert_ne!(servers[0].socket(), servers[1].socket());
     assert_eq!(left_in_run(&home).len(), 2);
 }
@@ -235,8 +236,8 @@ fn a_long_home_works() {
     let temp = tempfile::tempdir().unwrap();
     let home = Home::at(temp.path().join("a long name ".repeat(8))).unwrap();
     let server = start(&home, &build, small());
-    assert_eq!(query(&server.socket_options(), "SELECT 1"), ["1"]);
     let socket = server.socket().to_owned();
+    assert_eq!(query(&by_socket(&socket, server.connect_options()), "SELECT 1"), ["1"]);
     drop(server);
     assert!(!exists(socket.parent().unwrap()));
 }
@@ -261,9 +262,9 @@ fn engines_are_listed_found_and_known_by_binary() {
     let build = build("mysql-5.7");
     let home = Home::from_env().unwrap();
     let listed = list(&home).unwrap();
-    let entry = listed.iter().find(|e| e.name == "mysql-5.7").unwrap();
+    let entry = listed.iter().find(|e| e.engine.name == "mysql-5.7").unwrap();
     assert_eq!(entry.availability, Availability::Installed);
-    assert_eq!(entry.version, "5.7.22");
+    assert_eq!(entry.build.as_ref().unwrap().version, "5.7.22");
     assert_eq!(find(&home, "mysql-5.7").unwrap(), build);
 
     let by_path = ServerBuild::from_binary(&build.binary).unwrap();
@@ -271,5 +272,4 @@ fn engines_are_listed_found_and_known_by_binary() {
     let (_temp, own) = own_home();
     let server = start(&own, &by_path, small());
     assert_eq!(query(&server.connect_options(), "SELECT 1"), ["1"]);
-    assert!(matches!(InstanceOptions::default().data, Data::Fresh));
 }

@@ -68,10 +68,10 @@ fn arranged_as(
     host: &HostFacts,
 ) -> StorageResult<(Arrangement, Setup)> {
     let placement = Placement { places: places.iter().cloned().collect(), ..Placement::default() };
-    let mut arranger = Arranger::new(&placement, files, host, number);
+    let mut arranger = Arranger::new(&placement, files, host);
     arranger.tag = "7".to_owned();
     arranger.place_all()?;
-    arranger.add_shim()?;
+    arranger.add_shim(number)?;
     let arrangement = arranger.arrangement;
     let text = String::from_utf8(arrangement.files[0].1.clone()).unwrap();
     Ok((arrangement, toml::from_str(&text).unwrap()))

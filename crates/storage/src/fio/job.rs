@@ -2,7 +2,7 @@
 
 use super::output::FioResult;
 use crate::delta::Delta;
-use base::Dilation;
+use base::{Dilation, named};
 use device::Profile;
 use device::page::AccessKind;
 use std::sync::atomic::AtomicBool;
@@ -11,31 +11,21 @@ use std::time::Duration;
 pub(crate) const RANDOM_BYTES: u32 = 4 << 10;
 const SEQUENTIAL_BYTES: u32 = 128 << 10;
 
-/// What a job does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    RandomRead,
-    RandomWrite,
-    /// Seven reads for three writes.
-    RandomMixed,
-    SequentialRead,
-    SequentialWrite,
-    /// Random writes, each followed by a flush (fdatasync).
-    FlushedWrite,
+named! {
+    /// What a job does, by the name that fio has for it.
+    pub enum Pattern {
+        RandomRead = "randread",
+        RandomWrite = "randwrite",
+        /// Seven reads for three writes.
+        RandomMixed = "randrw",
+        SequentialRead = "read",
+        SequentialWrite = "write",
+        /// Random writes, each followed by a flush (fdatasync), which is an option of its own.
+        FlushedWrite = "randwrite",
+    }
 }
 
 impl Pattern {
-    /// The name that fio has for it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Pattern::RandomRead => "randread",
-            Pattern::RandomWrite | Pattern::FlushedWrite => "randwrite",
-            Pattern::RandomMixed => "randrw",
-            Pattern::SequentialRead => "read",
-            Pattern::SequentialWrite => "write",
-        }
-    }
-
     /// The requests that are measured.
     pub(crate) fn kinds(self) -> &'static [AccessKind] {
         match self {

@@ -11,6 +11,7 @@ pub use job::{EmulatedResult, Emulation, FioJob, JobWatch, Pattern};
 pub use output::{FioResult, Latency};
 pub use space::{Content, TestFile};
 
+use crate::arrange::{SPIN_CORES_MIN, cores};
 use crate::counters::ShimPage;
 use crate::delta::Delta;
 use crate::error::{StorageError, StorageResult, io_at};
@@ -19,14 +20,15 @@ use base::Dilation;
 use device::page::Snapshot;
 use device::{DeviceSetup, Role, RoleSetup, Setup};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const PROGRAM: &str = "fio";
+const OUTPUT_FILE: &str = "fio.json";
 /// The oldest with all that is read of its documents.
 const VERSION_MIN: (u32, u32) = (3, 16);
-const OUTPUT_FILE: &str = "fio.json";
+
 /// Time from its start to its first request.
 const START_UP: Duration = Duration::from_millis(200);
 /// Beyond its run time, fio starts threads, opens files and writes its document.
@@ -35,7 +37,6 @@ const GRACE: Duration = Duration::from_secs(60);
 /// fio, as it is installed.
 #[derive(Clone, Debug)]
 pub struct Fio {
-    program: PathBuf,
     /// `fio-3.33`
     pub version: String,
 }
@@ -57,7 +58,7 @@ impl Fio {
             let (major, minor) = VERSION_MIN;
             return Err(missing(format!("{version} is older than {major}.{minor}")));
         }
-        Ok(Fio { program: PathBuf::from(PROGRAM), version })
+        Ok(Fio { version })
     }
 
     /// Runs a job on real storage.
@@ -71,12 +72,7 @@ impl Fio {
         file: &TestFile,
         watch: &mut JobWatch<'_>,
     ) -> StorageResult<FioResult> {
-        let process = FioProcess {
-            arguments: arguments(job, file, Dilation::NONE),
-            environment: Vec::new(),
-            limit: job.ramp + job.runtime + GRACE,
-        };
-        self.run(job, file, process, watch)
+        run(job, file, Dilation::NONE, Vec::new(), watch)
     }
 
     /// Runs a job under the shim.
@@ -111,12 +107,7 @@ impl Fio {
             }
         };
         let mut inner = JobWatch { stop: watch.stop, on_tick: &mut tick };
-        let process = FioProcess {
-            arguments: arguments(job, file, emulation.dilation),
-            environment,
-            limit: real(job.ramp + job.runtime) + GRACE,
-        };
-        let measured = self.run(job, file, process, &mut inner)?;
+        let measured = run(job, file, emulation.dilation, environment, &mut inner)?;
         if !page.is_taken()? {
             return Err(StorageError::FioFailed {
                 why: "fio did not load the shim; is it statically linked?".to_owned(),
@@ -125,54 +116,44 @@ impl Fio {
         let begin = after_ramp.unwrap_or(at_start);
         Ok(EmulatedResult { counters: Delta::between(&begin, &page.snapshot()?), measured })
     }
-
-    fn run(
-        &self,
-        job: &FioJob,
-        file: &TestFile,
-        process: FioProcess,
-        watch: &mut JobWatch<'_>,
-    ) -> StorageResult<FioResult> {
-        let output = output_path(file);
-        let errors = file.directory().join("fio.err");
-        let stderr = std::fs::File::create(&errors).map_err(io_at("write", &errors))?;
-        let mut command = Command::new(&self.program);
-        command
-            .args(process.arguments)
-            .envs(process.environment)
-            .current_dir(file.directory())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(stderr);
-        let status = process::run(command, process.limit, watch)?;
-        let said = std::fs::read_to_string(&errors).unwrap_or_default();
-        let failed = |why: String| StorageError::FioFailed { why };
-        if !status.success() {
-            let first = said.lines().find(|line| !line.trim().is_empty());
-            return Err(failed(format!("{status}: {}", first.unwrap_or("it said nothing"))));
-        }
-        let text = std::fs::read_to_string(&output).map_err(io_at("read", &output))?;
-        output::parse(&text, job.pattern).map_err(failed)
-    }
 }
 
-/// How fio is started.
-struct FioProcess {
-    arguments: Vec<OsString>,
+fn run(
+    job: &FioJob,
+    file: &TestFile,
+    dilation: Dilation,
     environment: Vec<(OsString, OsString)>,
-    /// When it is killed, in real time.
-    limit: Duration,
+    watch: &mut JobWatch<'_>,
+) -> StorageResult<FioResult> {
+    let output = file.directory().join(OUTPUT_FILE);
+    let errors = file.directory().join("fio.err");
+    let stderr = std::fs::File::create(&errors).map_err(io_at("write", &errors))?;
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(arguments(job, file, dilation))
+        .envs(environment)
+        .current_dir(file.directory())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(stderr);
+    // In real time.
+    let limit = (job.ramp + job.runtime).mul_f64(dilation.factor()) + GRACE;
+    let status = process::run(command, limit, watch)?;
+    let said = std::fs::read_to_string(&errors).unwrap_or_default();
+    let failed = |why: String| StorageError::FioFailed { why };
+    if !status.success() {
+        let first = said.lines().find(|line| !line.trim().is_empty());
+        return Err(failed(format!("{status}: {}", first.unwrap_or("it said nothing"))));
+    }
+    let text = std::fs::read_to_string(&output).map_err(io_at("read", &output))?;
+    output::parse(&text, job.pattern).map_err(failed)
 }
 
-fn output_path(file: &TestFile) -> PathBuf {
-    file.directory().join(OUTPUT_FILE)
-}
-
-fn arguments(job: &FioJob, file: &TestFile, dilation: Dilation) -> Vec<OsString> {
+fn arguments(job: &FioJob, file: &TestFile, dilation: Dilation) -> Vec<String> {
     let engine = if job.queue_depth > 1 { "libaio" } else { "psync" };
     let direct = u8::from(job.direct);
     let seconds = |duration: Duration| format!("{}ms", duration.as_millis());
-    let mut arguments: Vec<OsString> = [
+    let mut arguments = vec![
         "--name=mydyno".to_owned(),
         // A process of one thread: the shim's page is that of one process.
         "--thread".to_owned(),
@@ -181,7 +162,7 @@ fn arguments(job: &FioJob, file: &TestFile, dilation: Dilation) -> Vec<OsString>
         format!("--iodepth={}", job.queue_depth),
         format!("--ioengine={engine}"),
         format!("--direct={direct}"),
-        format!("--size={}", job.span_bytes.min(file.bytes())),
+        format!("--size={}", job.span_bytes.min(file.bytes)),
         "--time_based".to_owned(),
         format!("--runtime={}", seconds(job.runtime)),
         format!("--ramp_time={}", seconds(job.ramp)),
@@ -192,32 +173,19 @@ fn arguments(job: &FioJob, file: &TestFile, dilation: Dilation) -> Vec<OsString>
         "--allow_file_create=0".to_owned(),
         "--fallocate=none".to_owned(),
         "--output-format=json".to_owned(),
-    ]
-    .into_iter()
-    .map(OsString::from)
-    .collect();
-    if job.pattern == Pattern::RandomMixed {
-        arguments.push(OsString::from("--rwmixread=70"));
-    }
-    if job.pattern == Pattern::FlushedWrite {
-        arguments.push(OsString::from("--fdatasync=1"));
-    }
-    if !dilation.is_none() {
+        format!("--output={OUTPUT_FILE}"),
+        // fio takes a list of files, with colons between them.
+        format!("--filename={}", file.path().display().to_string().replace(':', "\\:")),
+    ];
+    let more = [
+        (job.pattern == Pattern::RandomMixed, "--rwmixread=70"),
+        (job.pattern == Pattern::FlushedWrite, "--fdatasync=1"),
         // Its other clock is the core's counter, which is real.
-        arguments.push(OsString::from("--clocksource=clock_gettime"));
-    }
-    let mut filename = OsString::from("--filename=");
-    filename.push(escaped(&file.path()));
-    arguments.push(filename);
-    let mut destination = OsString::from("--output=");
-    destination.push(output_path(file));
-    arguments.push(destination);
+        (!dilation.is_none(), "--clocksource=clock_gettime"),
+    ];
+    let more = more.into_iter().filter(|(is_needed, _)| *is_needed);
+    arguments.extend(more.map(|(_, option)| option.to_owned()));
     arguments
-}
-
-/// fio takes a list of files, with colons between them.
-fn escaped(path: &Path) -> String {
-    path.display().to_string().replace(':', "\\:")
 }
 
 /// The text of a setup in which the file is all that a device holds.
@@ -226,7 +194,7 @@ fn setup(emulation: &Emulation<'_>, file: &TestFile, page: &Path) -> StorageResu
         page: page.display().to_string(),
         directories: vec![file.device_directory().display().to_string()],
         every_file: Some(Role::Data),
-        spin: crate::arrange::may_spin(crate::arrange::cores()),
+        spin: cores() >= SPIN_CORES_MIN,
         devices: vec![DeviceSetup {
             profile: emulation.profile.clone(),
             seed: 1,

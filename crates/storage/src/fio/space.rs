@@ -28,7 +28,8 @@ const CONTENT_SEED: u64 = 1;
 #[derive(Debug)]
 pub struct TestFile {
     directory: TempDir,
-    bytes: u64,
+    /// The file's length.
+    pub bytes: u64,
     _lock: File,
 }
 
@@ -52,16 +53,14 @@ impl TestFile {
     pub fn lay_out(parent: &Path, content: Content, stop: &AtomicBool) -> StorageResult<TestFile> {
         let parent = crate::arrange::usable(parent, None)?;
         sweep(&parent);
-        let free = system::free_bytes(&parent).map_err(io_at("ask for the space of", &parent))?;
-        let room = free / FREE_FACTOR;
+        let free_bytes =
+            system::free_bytes(&parent).map_err(io_at("ask for the space of", &parent))?;
+        let room = free_bytes / FREE_FACTOR;
         if room < BYTES_MIN {
-            return Err(StorageError::Disk {
-                role: None,
-                path: parent,
-                what: "fio's file and a reserve".to_owned(),
-                needed_bytes: BYTES_MIN * FREE_FACTOR,
-                free_bytes: free,
-            });
+            let what = "fio's file and a reserve".to_owned();
+            let needed_bytes = BYTES_MIN * FREE_FACTOR;
+            let (role, path) = (None, parent);
+            return Err(StorageError::Disk { role, path, what, needed_bytes, free_bytes });
         }
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&parent);
         let directory = directory.map_err(io_at("make a directory in", &parent))?;
@@ -92,10 +91,6 @@ impl TestFile {
 
     pub fn path(&self) -> PathBuf {
         self.device_directory().join(FILE)
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Does the file system take direct I/O?
@@ -146,9 +141,7 @@ fn sweep(parent: &Path) {
         }
         let path = entry.path();
         // One without a lock is being made this moment.
-        let Ok(lock) = File::open(path.join(LOCK)) else {
-            continue;
-        };
+        let Ok(lock) = File::open(path.join(LOCK)) else { continue };
         if lock.try_lock().is_ok() {
             let _ = fs::remove_dir_all(&path);
         }

@@ -22,6 +22,8 @@ const HOST_MARGIN: f64 = 1.1;
 /// What is written of a file where the place of the bytes does not matter: long files are mostly
 /// holes.
 pub(super) const SPAN_BYTES: u64 = 1 << 30;
+/// Figures of a device that has been written to for long.
+const PRECONDITIONED: [&str; 2] = ["random_write_iops", "random_mixed_iops"];
 /// Time for fio to settle.
 const SETTLE: Duration = Duration::from_millis(300);
 const HOST_RUNTIME_MAX: Duration = Duration::from_secs(2);
@@ -46,7 +48,7 @@ document! {
     pub struct VerifiedFigure from (
         of: &FigureCheck,
         emulated: &EmulatedResult,
-        host_limit: HostLimit
+        host_limit: f64
     );
     let measured = of.metric.value(&emulated.measured);
     let total = emulated.counters.timeliness(&Role::ALL);
@@ -55,7 +57,7 @@ document! {
         /// The key in the profile: `random_read_iops`.
         pub key: &'static str = of.key,
         /// `iops`, `mb_per_s` or `us`.
-        pub unit: &'static str = of.metric.unit(),
+        pub unit: &'static str = of.metric.name(),
         pub queue_depth: u32 = of.job.queue_depth,
         pub sheet: f64 = of.sheet,
         pub measured: f64 = measured,
@@ -63,35 +65,28 @@ document! {
         pub deviation_share: f64 = measured / of.sheet - 1.0,
         pub bound_share: f64 = of.metric.bound_share(),
         /// The same job with the shim in place and nothing emulated.
-        pub host_limit: f64 = host_limit.0,
+        pub host_limit: f64 = host_limit,
         /// The share of emulated requests that completed in time; `None` without any.
         pub fidelity_share: Option<f64> = total.fidelity_share,
         pub overrun_share: Option<f64> = total.overrun_share,
         /// The mean lateness of the figure's kind of requests.
         pub lateness_mean_us: Option<f64> = at_work.lateness_us,
         pub requests: u64 = emulated.measured.requests,
-        pub verdict: FigureVerdict = of.judge(measured, host_limit, &at_work),
+        pub verdict: FigureVerdict = of.judge(measured, &at_work, host_limit),
     }
 }
 
-/// Which number of a job is the figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SheetMetric {
-    Iops,
-    MbPerS,
-    ReadLatency,
-    FlushLatency,
+named! {
+    /// Which number of a job is the figure, by its unit.
+    pub(super) enum SheetMetric {
+        Iops = "iops",
+        MbPerS = "mb_per_s",
+        ReadLatency = "us",
+        FlushLatency = "us",
+    }
 }
 
 impl SheetMetric {
-    fn unit(self) -> &'static str {
-        match self {
-            SheetMetric::Iops => "iops",
-            SheetMetric::MbPerS => "mb_per_s",
-            SheetMetric::ReadLatency | SheetMetric::FlushLatency => "us",
-        }
-    }
-
     pub(super) fn value(self, measured: &FioResult) -> f64 {
         match self {
             SheetMetric::Iops => measured.iops,
@@ -102,7 +97,7 @@ impl SheetMetric {
     }
 
     fn is_time(self) -> bool {
-        self.unit() == "us"
+        self.name() == "us"
     }
 
     fn bound_share(self) -> f64 {
@@ -120,25 +115,19 @@ pub(super) struct FigureCheck {
     pub(super) metric: SheetMetric,
     sheet: f64,
     pub(super) job: FioJob,
-    /// The figure is one of a device that has been written to for long.
+    /// See [`PRECONDITIONED`].
     pub(super) preconditioned: bool,
 }
 
-/// What the same job gives on this host with nothing emulated.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct HostLimit(pub f64);
-
 /// What a sheet promises, as jobs.
 pub(super) fn checks(profile: &Profile, runtime: Duration) -> StorageResult<Vec<FigureCheck>> {
+    use Pattern::{FlushedWrite, RandomMixed, RandomRead, RandomWrite};
+    use Pattern::{SequentialRead, SequentialWrite};
+    use SheetMetric::{FlushLatency, Iops, MbPerS, ReadLatency};
     let sheet = &profile.sheet;
     let job = |pattern, depth: Option<u32>| job(pattern, depth.unwrap_or(1), runtime);
     let sequential = |pattern| job(pattern, Some(SEQUENTIAL_QUEUE_DEPTH));
-    let writes = job(Pattern::RandomWrite, sheet.random_write_queue_depth);
-    let check = |key, metric, sheet: Option<f64>, job| {
-        Some(FigureCheck { key, metric, sheet: sheet?, job, preconditioned: false })
-    };
-    let iops = |key, sheet, job| check(key, SheetMetric::Iops, sheet, job);
-    let mb_per_s = |key, sheet, job| check(key, SheetMetric::MbPerS, sheet, job);
+    let writes = job(RandomWrite, sheet.random_write_queue_depth);
     // A sheet is of a full device. How fast a disk is over a part of its tracks is not promised.
     let gain = profile.random_write_gain(profile.occupancy());
     let of_arm = |figure: Option<f64>| {
@@ -148,42 +137,24 @@ pub(super) fn checks(profile: &Profile, runtime: Duration) -> StorageResult<Vec<
     // The writes among them take so much less.
     let spared_s = random_writes.map_or(0.0, |iops| MIXED_WRITE_SHARE * (gain - 1.0) / iops);
     let mixed = of_arm(sheet.random_mixed_iops).map(|full| 1.0 / (1.0 / full - spared_s));
-    let mixed_job = job(Pattern::RandomMixed, sheet.random_read_queue_depth);
-    let mixed = iops("random_mixed_iops", mixed, mixed_job);
-    let sustained = iops("random_write_iops", random_writes, sustained(profile, writes));
+    let reading = of_arm(sheet.sequential_read_mb_per_s);
+    let writing = of_arm(sheet.sequential_write_mb_per_s);
+    let read_depth = sheet.random_read_queue_depth;
     let all = [
-        iops(
-            "random_read_iops",
-            of_arm(sheet.random_read_iops),
-            job(Pattern::RandomRead, sheet.random_read_queue_depth),
-        ),
-        sustained.map(|check| FigureCheck { preconditioned: true, ..check }),
-        mixed.map(|check| FigureCheck { preconditioned: true, ..check }),
-        iops("random_write_peak_iops", sheet.random_write_peak_iops, peak(profile, writes)),
-        mb_per_s(
-            "sequential_read_mb_per_s",
-            of_arm(sheet.sequential_read_mb_per_s),
-            sequential(Pattern::SequentialRead),
-        ),
-        mb_per_s(
-            "sequential_write_mb_per_s",
-            of_arm(sheet.sequential_write_mb_per_s),
-            sequential(Pattern::SequentialWrite),
-        ),
-        check(
-            "read_latency_us",
-            SheetMetric::ReadLatency,
-            of_arm(sheet.read_latency_us),
-            job(Pattern::RandomRead, None),
-        ),
-        check(
-            "flush_latency_us",
-            SheetMetric::FlushLatency,
-            sheet.flush_latency_us,
-            job(Pattern::FlushedWrite, None),
-        ),
+        ("random_read_iops", Iops, of_arm(sheet.random_read_iops), job(RandomRead, read_depth)),
+        ("random_write_iops", Iops, random_writes, sustained(profile, writes)),
+        ("random_mixed_iops", Iops, mixed, job(RandomMixed, read_depth)),
+        ("random_write_peak_iops", Iops, sheet.random_write_peak_iops, peak(profile, writes)),
+        ("sequential_read_mb_per_s", MbPerS, reading, sequential(SequentialRead)),
+        ("sequential_write_mb_per_s", MbPerS, writing, sequential(SequentialWrite)),
+        ("read_latency_us", ReadLatency, of_arm(sheet.read_latency_us), job(RandomRead, None)),
+        ("flush_latency_us", FlushLatency, sheet.flush_latency_us, job(FlushedWrite, None)),
     ];
-    let checks: Vec<FigureCheck> = all.into_iter().flatten().collect();
+    let promised = all.into_iter().filter_map(|(key, metric, sheet, job)| {
+        let preconditioned = PRECONDITIONED.contains(&key);
+        Some(FigureCheck { key, metric, sheet: sheet?, job, preconditioned })
+    });
+    let checks: Vec<FigureCheck> = promised.collect();
     if checks.is_empty() {
         // Nothing missed would look like everything met.
         return Err(StorageError::EmptySheet { name: profile.name.clone() });
@@ -226,12 +197,7 @@ impl FigureCheck {
         host.ramp + host.runtime + self.job.ramp + self.job.runtime
     }
 
-    fn judge(
-        &self,
-        measured: f64,
-        HostLimit(host_limit): HostLimit,
-        emulation: &KindTimes,
-    ) -> FigureVerdict {
+    fn judge(&self, measured: f64, emulation: &KindTimes, host_limit: f64) -> FigureVerdict {
         let is_time = self.metric.is_time();
         let is_within = self.is_within(measured);
         // A host can make a device slower, but not faster.
@@ -244,18 +210,14 @@ impl FigureCheck {
         } else {
             host_limit / self.sheet
         };
-        if room < HOST_MARGIN {
-            return FigureVerdict::HostLimited;
-        }
-        if is_within {
-            return FigureVerdict::Within;
-        }
         // The limit was taken without the cost of the emulation itself, and perhaps in a quieter
         // second.
-        if self.would_do(measured, emulation) {
-            return FigureVerdict::HostLimited;
+        let is_limited = room < HOST_MARGIN || !is_within && self.would_do(measured, emulation);
+        match (is_limited, is_within) {
+            (true, _) => FigureVerdict::HostLimited,
+            (false, true) => FigureVerdict::Within,
+            (false, false) => FigureVerdict::Outside,
         }
-        FigureVerdict::Outside
     }
 
     fn is_within(&self, value: f64) -> bool {
@@ -264,33 +226,23 @@ impl FigureCheck {
 
     /// Would the device meet its sheet on a host that is never late, and asks again at once?
     fn would_do(&self, measured: f64, emulation: &KindTimes) -> bool {
-        let Some(lateness_us) = emulation.lateness_us else {
-            return false;
-        };
-        match self.metric {
-            SheetMetric::ReadLatency | SheetMetric::FlushLatency => {
-                let longest_us = measured - lateness_us;
-                let shortest_us = longest_us - CALL_US;
-                let bound_us = self.sheet * self.metric.bound_share();
-                shortest_us <= self.sheet + bound_us && longest_us >= self.sheet - bound_us
-            }
-            SheetMetric::Iops => self.reaches(self.modelled_per_s(emulation, lateness_us)),
-            SheetMetric::MbPerS => {
-                let per_s = self.modelled_per_s(emulation, lateness_us);
-                self.reaches(per_s.map(|per_s| per_s * f64::from(self.job.block_bytes) / 1e6))
-            }
+        let Some(lateness_us) = emulation.lateness_us else { return false };
+        let bound_share = self.metric.bound_share();
+        if self.metric.is_time() {
+            let longest_us = measured - lateness_us;
+            let shortest_us = longest_us - CALL_US;
+            let bound_us = self.sheet * bound_share;
+            return shortest_us <= self.sheet + bound_us && longest_us >= self.sheet - bound_us;
         }
-    }
-
-    /// Little's law: with all the requests outstanding that fio was told to have, each of them as
-    /// long as the model made it.
-    fn modelled_per_s(&self, emulation: &KindTimes, lateness_us: f64) -> Option<f64> {
-        let modelled_us = emulation.response_us? - lateness_us;
-        (modelled_us > 0.0).then(|| f64::from(self.job.queue_depth) / modelled_us * 1e6)
-    }
-
-    fn reaches(&self, rate: Option<f64>) -> bool {
-        rate.is_some_and(|rate| rate >= self.sheet * (1.0 - self.metric.bound_share()))
+        // Little's law: with all the requests outstanding that fio was told to have, each of them
+        // as long as the model made it.
+        let modelled_us = emulation.response_us.map(|response_us| response_us - lateness_us);
+        modelled_us.filter(|modelled_us| *modelled_us > 0.0).is_some_and(|modelled_us| {
+            let per_s = f64::from(self.job.queue_depth) / modelled_us * 1e6;
+            let mb_per_s = per_s * f64::from(self.job.block_bytes) / 1e6;
+            let rate = if self.metric == SheetMetric::Iops { per_s } else { mb_per_s };
+            rate >= self.sheet * (1.0 - bound_share)
+        })
     }
 }
 
@@ -307,7 +259,7 @@ fn at_work(check: &FigureCheck, emulated: &EmulatedResult) -> KindTimes {
 mod tests {
     use super::super::{content, expected_duration};
     use super::FigureVerdict::{HostLimited, Outside, Within};
-    use super::{FigureCheck, HostLimit, SheetMetric, checks};
+    use super::{FigureCheck, SheetMetric, checks};
     use crate::delta::KindTimes;
     use crate::fio::Content;
     use std::time::Duration;
@@ -348,13 +300,12 @@ mod tests {
             (50_000.0, 200_000.0, at_work(640.0, 200.0), Outside),
             (80_000.0, 200_000.0, at_work(5.0, 5.0), Outside),
         ] {
-            let judged = iops.judge(measured, HostLimit(limit), &emulation);
+            let judged = iops.judge(measured, &emulation, limit);
             assert_eq!(judged, verdict, "{measured} {limit} {emulation:?}");
         }
         let mb_per_s = check("sata-850pro", "sequential_read_mb_per_s");
         let modelled_us = 16.0 * 131_072.0 / mb_per_s.sheet;
-        let judge =
-            |emulation| mb_per_s.judge(mb_per_s.sheet * 0.9, HostLimit(10_000.0), &emulation);
+        let judge = |emulation| mb_per_s.judge(mb_per_s.sheet * 0.9, &emulation, 10_000.0);
         assert_eq!(judge(at_work(modelled_us + 9.0, 9.0)), HostLimited);
         assert_eq!(judge(at_work(modelled_us * 1.1, 0.0)), Outside);
     }
@@ -379,7 +330,7 @@ mod tests {
             // A call itself costs something.
             (5251.5, 10.0, 0.0, HostLimited),
         ] {
-            let judged = read.judge(measured, HostLimit(limit), &at_work(measured, lateness_us));
+            let judged = read.judge(measured, &at_work(measured, lateness_us), limit);
             assert_eq!(judged, verdict, "{measured} {limit} {lateness_us}");
         }
         let flush = check("sata-850pro", "flush_latency_us");
@@ -394,8 +345,7 @@ mod tests {
             (1.5, 1.0, HostLimited),
             (1.6, 1.0, Outside),
         ] {
-            let judged =
-                flush.judge(sheet * share, HostLimit(limit), &at_work(sheet, sheet * 0.45));
+            let judged = flush.judge(sheet * share, &at_work(sheet, sheet * 0.45), limit);
             assert_eq!(judged, verdict, "{share} {limit}");
         }
     }
