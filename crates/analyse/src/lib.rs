@@ -33,7 +33,7 @@ pub use lab::sweep::{Sweep, SweepPoint, Turning};
 pub use lab::unlike::{Difference, IDENTITY_VARIABLES};
 pub use ramp::ramp_cpu::{CpuOf, RampCpu};
 pub use ramp::ramp_point::{RampPoint, ramp_point};
-pub use ramp::ramps::{RampOutcome, StandingPoints, ramps, standing_points};
+pub use ramp::ramps::{RampOutcome, ramps, standing_points};
 pub use ramp::saturation::{Ramp, RampStep, Saturation, StopReason, is_of_count};
 pub use run::document::{RunDocument, document_of, measurement};
 pub use run::fail_if::{FailCondition, JudgedCondition};
