@@ -135,9 +135,8 @@ impl LeastSquares {
 
 impl FitGroup {
     fn all(rows: &[FitRow], columns: usize) -> Vec<FitGroup> {
-        let none = FitGroup { rows: 0.0, mean: 0.0, shares: vec![0.0; columns] };
         let count = rows.iter().map(|row| row.group + 1).max().unwrap_or(0);
-        let mut groups = vec![none; count];
+        let mut groups = vec![FitGroup { rows: 0.0, mean: 0.0, shares: vec![0.0; columns] }; count];
         for row in rows {
             let group = &mut groups[row.group];
             group.rows += 1.0;
