@@ -66,10 +66,10 @@ impl Recent {
         self.samples.forget_before(from_ns.max(newest_ns.saturating_sub(KEPT_MAX_NS)));
         let does_anything = |disk: &&str| {
             let rates = IoCounters::OF_DISKS
-                .rates(disk, |source, name, label| self.samples.now(source, name, label));
+                .rates(disk, &|source, name, label| self.samples.now(source, name, label));
             [rates.reads_per_s, rates.writes_per_s].into_iter().flatten().any(|per_s| per_s > 0.0)
         };
-        let disks = self.samples.labels(Host, IoCounters::OF_DISKS.reads);
+        let disks = self.samples.labels(Host, "disk_reads");
         let busy: Vec<String> = disks.filter(does_anything).map(str::to_owned).collect();
         self.busy_disks.extend(busy);
     }
@@ -88,7 +88,7 @@ impl Recent {
     /// come.
     pub(crate) fn in_interval(&self) -> Usage {
         self.usage(|source, name, label| {
-            let mean = |interval| self.samples.mean(interval, source, name, label);
+            let mean = |interval| self.samples.within(interval).mean(source, name, label);
             let mean = self.interval.and_then(mean);
             mean.or_else(|| self.samples.now(source, name, label))
         })
@@ -99,8 +99,7 @@ impl Recent {
             name: name.to_owned(),
             rates: counters.rates(name, &get),
         };
-        let counted = self.samples.labels(Shim, IoCounters::OF_ROLES.reads);
-        let counted: Vec<&str> = counted.collect();
+        let counted: Vec<&str> = self.samples.labels(Shim, "reads").collect();
         let roles = Role::ALL.iter().map(|role| role.name());
         let of_roles = roles.filter(|role| counted.contains(role));
         let of_disks = self.busy_disks.iter();

@@ -156,7 +156,7 @@ fn running_repeat(
     let of = ReadRepeat { results, repeat, cell, totals: &totals, samples: &samples };
     let account = account_so_far(of, (end_s * 1e9) as u64)?;
     let part = |of: &Account, part: Part| {
-        of.part_us(part).map(|time_us| AccountPart { title: part.title(), time_us })
+        of.parts[part].map(|time_us| AccountPart { title: part.title(), time_us })
     };
     let parts =
         account.iter().flat_map(|of| Part::ALL.into_iter().filter_map(move |kind| part(of, kind)));

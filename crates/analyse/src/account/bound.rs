@@ -220,7 +220,7 @@ pub(crate) fn bound(evidence: &Evidence<'_>) -> Option<Bound> {
         return mixed(&account, holders, locked);
     }
     let because = holders.in_words(holders.share, "a transaction's time");
-    limited(evidence, &account, holders, because)
+    limited(evidence, holders, because)
 }
 
 /// Row locks are the largest part. Who waits for one waits for what its holder does.
@@ -236,9 +236,9 @@ fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<
         }
     };
     let is_cpu = limit.part == Part::Running && evidence.cpu.is_some_and(HostCpu::is_busy);
-    let by_holders = share >= HOLDERS_SHARE;
-    if by_holders && (limit.is_storage() || (is_cpu && locked < QUEUE_SHARE)) {
-        return limited(evidence, &account, limit, because);
+    let is_storage = matches!(limit.part, Part::Reads | Part::Log | Part::PageWrites);
+    if share >= HOLDERS_SHARE && (is_storage || (is_cpu && locked < QUEUE_SHARE)) {
+        return limited(evidence, limit, because);
     }
     // Estimates do not tell what the holders do.
     let is_known = account.known_by == KnownBy::Sessions || evidence.cpu.is_some();
@@ -263,12 +263,8 @@ fn mixed(account: &Account, largest: Limit, locked: f64) -> Option<Bound> {
 }
 
 /// The largest part limits.
-fn limited(
-    evidence: &Evidence<'_>,
-    account: &Account,
-    limit: Limit,
-    because: String,
-) -> Option<Bound> {
+fn limited(evidence: &Evidence<'_>, limit: Limit, because: String) -> Option<Bound> {
+    let account = evidence.account?;
     let by = |by, because| verdict(by, Some(limit.share), because);
     match limit.part {
         Part::Reads => by(BoundBy::ReadIo, because),
@@ -332,10 +328,6 @@ impl Limit {
         Limit { part, share, core_wait_share, has_driver: of_cores > 0.0 }
     }
 
-    fn is_storage(self) -> bool {
-        matches!(self.part, Part::Reads | Part::Log | Part::PageWrites)
-    }
-
     /// `share` of `whole`, in words.
     fn in_words(self, share: f64, whole: &str) -> String {
         let what = match self.part {
@@ -395,9 +387,8 @@ fn driver(evidence: &Evidence<'_>) -> Option<Bound> {
         _ => return None,
     };
     let starved = highest(DriverThread::wanted_share)?;
-    (starved.wanted_share() >= DRIVER_BUSY_SHARE)
-        .then(|| format!("{}, {why}", told("one", starved)))
-        .and_then(|because| verdict(BoundBy::Driver, None, because))
+    let bound = verdict(BoundBy::Driver, None, format!("{}, {why}", told("one", starved)));
+    bound.filter(|_| starved.wanted_share() >= DRIVER_BUSY_SHARE)
 }
 
 #[cfg(test)]

@@ -24,17 +24,7 @@ impl Part {
             Part::Reads => Some(("reads", |each| each.data_reads)),
             Part::PageWrites => Some(("writes", |each| each.data_writes)),
             Part::Log => Some(("flushes", |each| each.log_flushes)),
-            Part::Running
-            | Part::CoreWait
-            | Part::RowLocks
-            | Part::Latches
-            | Part::RedoRoom
-            | Part::Admission
-            | Part::Metadata
-            | Part::Replication
-            | Part::OtherWaits
-            | Part::NetworkAndDriver
-            | Part::Remainder => None,
+            _ => None,
         }
     }
 
@@ -89,7 +79,7 @@ impl CellAccount {
         let part = |part: &Part| {
             let spent = Spent {
                 requests: part.counted().and_then(|(_, of)| over(&|r| of(&r.per_transaction))),
-                time_us: over(&|r| r.account?.part_us(*part))?,
+                time_us: over(&|r| r.account?.parts[*part])?,
             };
             Some((*part, spent))
         };

@@ -12,16 +12,15 @@ const ROLES: [&str; 6] = ["data", "redo", "doublewrite", "undo", "temp", "binlog
 /// A kind of request.
 struct Requests {
     word: &'static str,
-    counter: fn(&IoCounters) -> &'static str,
+    counter: &'static str,
     dash: Dash,
 }
 
-const READS: Requests = Requests { word: "reads", counter: |of| of.reads, dash: Solid };
-const WRITES: Requests = Requests { word: "writes", counter: |of| of.writes, dash: Dashed };
-const FLUSHES: Requests = Requests { word: "flushes", counter: |of| of.flushes, dash: Solid };
-const BYTES_READ: Requests = Requests { word: "read", counter: |of| of.read_bytes, dash: Solid };
-const BYTES_WRITTEN: Requests =
-    Requests { word: "written", counter: |of| of.write_bytes, dash: Dashed };
+const READS: Requests = Requests { word: "reads", counter: "reads", dash: Solid };
+const WRITES: Requests = Requests { word: "writes", counter: "writes", dash: Dashed };
+const FLUSHES: Requests = Requests { word: "flushes", counter: "flushes", dash: Solid };
+const BYTES_READ: Requests = Requests { word: "read", counter: "read_bytes", dash: Solid };
+const BYTES_WRITTEN: Requests = Requests { word: "written", counter: "write_bytes", dash: Dashed };
 
 impl PanelSamples<'_> {
     /// By role where the shim counts, else by the machine's disks.
@@ -33,7 +32,7 @@ impl PanelSamples<'_> {
             let mut panel = Panel::new(name, title, axis, unit);
             for (label, color) in self.places(by_role) {
                 for kind in kinds {
-                    let name = (kind.counter)(&counters);
+                    let name = &counters.name(kind.counter);
                     let values = self.scaled(counters.source, name, label, by);
                     panel = panel.with(&format!("{label} {}", kind.word), color, kind.dash, values);
                 }
