@@ -117,10 +117,8 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let missed = miss_share(snapshot).filter(|share| *share >= MISS_SHARE_MIN)?;
     let is_buffered = snapshot.data_is_buffered() == Some(true);
     let reads = snapshot.share_of(Part::Reads).unwrap_or(0.0);
-    let gain = match is_buffered {
-        false if reads >= READS_SHARE_LARGE || missed >= 0.01 => Gain::Large,
-        _ => Gain::Some,
-    };
+    let is_large = !is_buffered && (reads >= READS_SHARE_LARGE || missed >= 0.01);
+    let gain = if is_large { Gain::Large } else { Gain::Some };
     let data = size_text_of(snapshot.data_bytes?);
     let mut seen = format!(
         "{:.2} % of page requests miss a pool of {} over {data} of data",

@@ -72,16 +72,15 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
         seen.push_str(&format!("; the checkpoint is {:.0} % of it behind", share * 100.0));
     }
     let gain = if full_after_s < GAIN_LARGE_BELOW_S { Gain::Large } else { Gain::Some };
-    let proposal = Proposal::seen(seen);
-    let proposal = match snapshot.text("innodb_redo_log_capacity") {
-        Some(_) => proposal.set(snapshot, "innodb_redo_log_capacity", wanted as u64),
+    let (variable, size) = match snapshot.text("innodb_redo_log_capacity") {
+        Some(_) => ("innodb_redo_log_capacity", wanted),
         None => {
             let files = snapshot.number("innodb_log_files_in_group").unwrap_or(1.0).max(1.0);
-            let file = (wanted / files / MIB).floor() * MIB;
-            proposal.set(snapshot, "innodb_log_file_size", file as u64)
+            ("innodb_log_file_size", (wanted / files / MIB).floor() * MIB)
         }
     };
-    proposal
+    Proposal::seen(seen)
+        .set(snapshot, variable, size as u64)
         .at_risk(Risk::Other("recovery after a crash takes longer, and the log needs the room"))
         .unless(wanted <= bytes || full_after_s >= FULL_AFTER_MIN_S && !hurries)
         .expecting(gain)
