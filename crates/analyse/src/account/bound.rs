@@ -318,10 +318,8 @@ impl Limit {
         let at_cpu = share(Part::Running) + waiting + of_cores;
         let is_other =
             |part: &Part| !matches!(part, Part::Running | Part::CoreWait | Part::RowLocks);
-        let others = Part::ALL.into_iter().filter(is_other).map(|part| match part {
-            Part::NetworkAndDriver => (part, client),
-            _ => (part, share(part)),
-        });
+        let rest = |part| if part == Part::NetworkAndDriver { client } else { share(part) };
+        let others = Part::ALL.into_iter().filter(is_other).map(|part| (part, rest(part)));
         let larger = |a: (Part, f64), b: (Part, f64)| if b.1 > a.1 { b } else { a };
         let (part, share) = others.fold((Part::Running, at_cpu), larger);
         let core_wait_share = waiting / at_cpu.max(f64::EPSILON);
@@ -380,10 +378,9 @@ fn driver(evidence: &Evidence<'_>) -> Option<Bound> {
     }
     // On a busy host every thread waits for cores; where cores are idle, one that waits is confined
     // to others. Where the server has none of the driver's cores, the driver's are too few.
-    let has_idle_cores = |cpu: &HostCpu| cpu.is_drivers && !cpu.is_busy();
     let why = match evidence.cpu? {
         cpu if cpu.has_driver_elsewhere() => "on cores that the server did not have",
-        cpu if has_idle_cores(&cpu) => "although the host had idle cores",
+        cpu if cpu.is_drivers && !cpu.is_busy() => "although the host had idle cores",
         _ => return None,
     };
     let starved = highest(DriverThread::wanted_share)?;

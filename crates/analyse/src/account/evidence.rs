@@ -9,7 +9,7 @@ use crate::run::samples::{OfWindow, ReadRepeat};
 use base::WaitCause;
 use store::MetricSource::{Process, Server, Shim};
 use store::{Rates, StoreResult, StoredStatementTime};
-use store::{TimeKind, TimeTotals, TransactionTime, WindowTotals};
+use store::{TimeKind, TransactionTime, WindowTotals};
 
 const COMMIT: &str = "commit";
 /// From here on an account whose parts are more than the whole is no evidence.
@@ -215,10 +215,7 @@ fn offered(of: ReadRepeat<'_>) -> StoreResult<Option<Offered>> {
     let ReadRepeat { results, repeat, totals, .. } = of;
     if let Some(counts) = results.window_schedule(repeat.id)? {
         let times = results.window_times(repeat.id)?;
-        let mean_us = |kind: TimeKind| {
-            let of = times.get(&(kind, String::new()));
-            of.and_then(TimeTotals::mean_ns).map(|ns| ns / 1e3)
-        };
+        let mean_us = |kind: TimeKind| Some(times.get(&(kind, String::new()))?.mean_ns()? / 1e3);
         let lag_and_service = mean_us(TimeKind::Lag).zip(mean_us(TimeKind::Service));
         return Ok(lag_and_service.map(|(lag_us, service_us)| Offered::Schedule {
             offered: counts.offered,

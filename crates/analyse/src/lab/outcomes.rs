@@ -119,12 +119,11 @@ fn compared(cells: &[CellOutcome], matrix: &Matrix, is_adaptive: bool) -> Vec<Ce
 fn cell_outcome(results: &Results, cell: &StoredCell) -> StoreResult<CellOutcome> {
     let repeats = results.repeats(cell.id)?;
     let again = results.measured_again(cell.id)?;
-    let is_again = |repeat: &Repeat| again.contains(&repeat.id);
     let counted = results.counted_repeats(cell)?;
     let measured = counted.iter().filter_map(|repeat| Run::read(results, *repeat).transpose());
     let measured = measured.collect::<StoreResult<Vec<_>>>()?;
-    let of_repeat = |repeat| RepeatOutcome {
-        measured_again: is_again(repeat),
+    let of_repeat = |repeat: &Repeat| RepeatOutcome {
+        measured_again: again.contains(&repeat.id),
         ..RepeatOutcome::of(repeat, &measured)
     };
     let repeat_outcomes = repeats.iter().map(of_repeat).collect();

@@ -156,11 +156,9 @@ impl fmt::Display for Saturation {
             return write!(f, "no saturation point: {lead}{reason}");
         };
         write!(f, "saturation point: {}", connections_words(connections))?;
-        match (self.connections_low, self.connections_high) {
-            (Some(low), Some(high)) if low < high => {
-                write!(f, " (it may be anywhere from {low} to {high})")?;
-            }
-            _ => {}
+        let range = self.connections_low.zip(self.connections_high);
+        if let Some((low, high)) = range.filter(|(low, high)| low < high) {
+            write!(f, " (it may be anywhere from {low} to {high})")?;
         }
         write!(f, "; {lead}{reason}")
     }

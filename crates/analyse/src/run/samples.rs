@@ -151,8 +151,7 @@ impl Samples {
         match series.metric.kind {
             MetricKind::Gauge => Some(last.1 as f64),
             MetricKind::Counter => {
-                let pair: &[Sample; 2] = series.samples.last_chunk()?;
-                step(&series.metric, pair, gap_ns).value
+                step(&series.metric, series.samples.last_chunk::<2>()?, gap_ns).value
             }
         }
     }
