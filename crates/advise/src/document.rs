@@ -2,6 +2,7 @@
 
 use crate::rule::{Rule, Topic};
 use crate::rules;
+use analyse::capitalised;
 
 const INTRODUCTION: &str = "\
 # Best known methods
@@ -22,9 +23,7 @@ const EXAMINED: &str = include_str!("examined.md");
 pub fn best_known_methods() -> String {
     let mut text = INTRODUCTION.to_owned();
     for topic in Topic::ALL {
-        let title = topic.name();
-        let (first, rest) = title.split_at(1);
-        text += &format!("\n## {}{rest}\n", first.to_ascii_uppercase());
+        text += &format!("\n## {}\n", capitalised(topic.name()));
         for (_, rule) in rules::all().filter(|(of, _)| *of == topic) {
             entry(&mut text, rule);
         }
@@ -40,7 +39,7 @@ fn entry(text: &mut String, rule: &Rule) {
     wrapped(text, &format!("- Source: {}.", rule.source), "  ");
     wrapped(text, &format!("- Releases: {}.", rule.releases), "  ");
     if !rule.variables.is_empty() {
-        let names: Vec<String> = rule.variables.iter().map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = rule.variables.iter().map(|of| format!("`{}`", of.name)).collect();
         wrapped(text, &format!("- Sets {}.", names.join(", ")), "  ");
     }
 }

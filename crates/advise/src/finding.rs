@@ -1,8 +1,7 @@
 //! What is proposed for a server, and in which words.
 
-use crate::rule::{Rule, Topic};
+use crate::rule::{Rule, Settable, Topic};
 use crate::snapshot::ServerSnapshot;
-use crate::variables;
 use base::{document, named, size_text};
 use serde::Serialize;
 
@@ -45,13 +44,6 @@ pub struct VariableChange {
     pub variable: &'static str,
     pub current: String,
     pub proposed: String,
-}
-
-/// How a variable should be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Switch {
-    On,
-    Off,
 }
 
 /// What a rule says of a server.
@@ -98,19 +90,17 @@ impl Proposal {
         if is_needed { self.set(snapshot, variable, proposed) } else { self }
     }
 
-    /// Sets a variable that may only be on or off; `None` where the server has none, or it is as it
-    /// should be.
+    /// Sets a variable that may only be `ON` or `OFF`; `None` where the server has none, or it is
+    /// as it should be.
     pub(crate) fn switch(
         snapshot: &ServerSnapshot,
         variable: &'static str,
-        wanted: Switch,
+        wanted: &str,
     ) -> Option<Proposal> {
-        let (is_wrong, seen, proposed) = match wanted {
-            Switch::On => (!snapshot.is_on(variable)?, "off", "ON"),
-            Switch::Off => (snapshot.is_on(variable)?, "on", "OFF"),
-        };
-        let proposal = || Proposal::seen(format!("{variable} is {seen}"));
-        is_wrong.then(|| proposal().set(snapshot, variable, proposed))
+        let is_on = snapshot.is_on(variable)?;
+        let seen = format!("{variable} is {}", if is_on { "on" } else { "off" });
+        let is_wrong = is_on != (wanted == "ON");
+        is_wrong.then(|| Proposal::seen(seen).set(snapshot, variable, wanted))
     }
 
     pub(crate) fn act(self, action: impl Into<String>) -> Proposal {
@@ -148,12 +138,13 @@ document! {
         snapshot: &ServerSnapshot
     );
     let Proposal { changes, action, seen, gain, risks } = proposal;
-    let restart_needed =
-        changes.iter().any(|change| !variables::is_dynamic(change.variable, snapshot.server));
-    let lines =
-        |line: fn(&VariableChange) -> String| changes.iter().map(line).collect::<Vec<String>>();
-    let statements = lines(|of| set_statement(of.variable, &of.proposed));
-    let option_lines = lines(option_line);
+    let settable = |change: &VariableChange| {
+        rule.variables.iter().find(|variable| variable.name == change.variable)
+    };
+    let is_dynamic = |variable: &Settable| snapshot.server.has(variable.dynamic);
+    let restart_needed = !changes.iter().all(|change| settable(change).is_some_and(is_dynamic));
+    let statements = changes.iter().map(|of| set_statement(of.variable, &of.proposed)).collect();
+    let option_lines = changes.iter().map(|of| option_line(of, settable(of))).collect();
     {
         pub rule: &'static str = rule.name,
         pub topic: &'static str = topic.name(),
@@ -181,9 +172,9 @@ pub fn set_statement(variable: &str, value: &str) -> String {
     }
 }
 
-fn option_line(change: &VariableChange) -> String {
+fn option_line(change: &VariableChange, variable: Option<&Settable>) -> String {
     let value = match change.proposed.parse::<u64>() {
-        Ok(bytes) if variables::is_in_bytes(change.variable) => size_text(bytes),
+        Ok(bytes) if variable.is_some_and(|of| of.is_in_bytes) => size_text(bytes),
         _ => change.proposed.clone(),
     };
     format!("{} = {value}", change.variable)

@@ -8,7 +8,6 @@ mod rule;
 mod rules;
 mod snapshot;
 mod stored;
-mod variables;
 
 pub use document::best_known_methods;
 pub use finding::{Finding, Gain, Risk, VariableChange, set_statement};

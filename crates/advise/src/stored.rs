@@ -41,39 +41,34 @@ pub fn stored_snapshot(
     // mydyno starts servers on its own machine, and has written their option files.
     let is_here = repeat.my_cnf.is_some();
     let facts = if is_here { results.host_facts(&repeat)? } else { Vec::new() };
+    let number = |name: &str| value_of(&facts, name)?.parse::<u64>().ok();
+    let machine = number("memory_bytes").map(|memory_bytes| ServerMachine {
+        memory_bytes,
+        cores: number("cpu_cores").unwrap_or(1) as u32,
+        numa_nodes: 1,
+        ..ServerMachine::default()
+    });
     Ok(Some(ServerSnapshot {
         server,
         variables,
         watch,
         data_bytes: repeat.data_bytes,
-        machine: machine_of(&facts),
+        machine,
         device: emulated,
         redo_is_apart: data.zip(redo).map(|(data, redo)| data.device != redo.device),
         account,
     }))
 }
 
-fn machine_of(facts: &[(String, String)]) -> Option<ServerMachine> {
-    let number = |name: &str| value_of(facts, name)?.parse::<u64>().ok();
-    Some(ServerMachine {
-        memory_bytes: number("memory_bytes")?,
-        cores: number("cpu_cores").unwrap_or(1) as u32,
-        numa_nodes: 1,
-        ..ServerMachine::default()
-    })
-}
-
 impl AdvisedDevice {
     /// What its profile promises.
     pub fn of(profile: &Profile) -> AdvisedDevice {
+        let gain = profile.random_write_gain(profile.occupancy());
         AdvisedDevice {
             name: profile.name.clone(),
             is_disk: profile.is_disk(),
             random_read_iops: profile.sheet.random_read_iops,
-            random_write_iops: profile
-                .sheet
-                .random_write_iops
-                .map(|full| full * profile.random_write_gain(profile.occupancy())),
+            random_write_iops: profile.sheet.random_write_iops.map(|full| full * gain),
         }
     }
 }

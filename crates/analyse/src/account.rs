@@ -131,14 +131,9 @@ pub enum KnownBy {
 }
 
 impl Account {
-    /// The time of a part.
-    pub fn part_us(&self, part: Part) -> Option<f64> {
-        self.parts[part]
-    }
-
     /// The share of a part in the whole; 0 where it is not known.
     pub fn share(&self, part: Part) -> f64 {
-        self.part_us(part).unwrap_or(0.0) / self.time_us
+        self.parts[part].unwrap_or(0.0) / self.time_us
     }
 }
 

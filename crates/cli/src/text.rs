@@ -285,7 +285,7 @@ fn add_resources(out: &mut String, resources: &Resources, metric: ThroughputMetr
 /// The parts of a transaction's time, the largest first.
 fn of_account(out: &mut String, account: &Account) {
     let known = |part: Part| {
-        let us = account.part_us(part)?;
+        let us = account.parts[part]?;
         part.is_told(us).then_some((part, us))
     };
     let mut parts: Vec<(Part, f64)> = Part::ALL.into_iter().filter_map(known).collect();

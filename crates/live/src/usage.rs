@@ -64,13 +64,13 @@ impl Recent {
         let interval_end_ns = self.interval.map_or(0, |interval| interval.end_ns);
         let from_ns = interval_end_ns.min(newest_ns).saturating_sub(NOW_NS);
         self.samples.forget_before(from_ns.max(newest_ns.saturating_sub(KEPT_MAX_NS)));
-        let IoCounters { source, reads, writes, .. } = IoCounters::OF_DISKS;
-        let rises = |counter, disk| {
-            self.samples.now(source, counter, disk).is_some_and(|per_s| per_s > 0.0)
+        let does_anything = |disk: &&str| {
+            let get = |source, name: &str, label: &str| self.samples.now(source, name, label);
+            let rates = IoCounters::OF_DISKS.rates(disk, &get);
+            [rates.reads_per_s, rates.writes_per_s].into_iter().flatten().any(|per_s| per_s > 0.0)
         };
-        let disks = self.samples.labels(source, reads);
-        let busy = disks.filter(|disk| rises(reads, disk) || rises(writes, disk));
-        self.busy_disks.extend(busy.map(str::to_owned));
+        let disks = self.samples.labels(Host, "disk_reads");
+        self.busy_disks.extend(disks.filter(does_anything).map(str::to_owned));
     }
 
     /// An interval is over.
@@ -87,7 +87,7 @@ impl Recent {
     /// come.
     pub(crate) fn in_interval(&self) -> Usage {
         self.usage(|source, name, label| {
-            let mean = |interval| self.samples.mean(interval, source, name, label);
+            let mean = |interval| self.samples.within(interval).mean(source, name, label);
             let mean = self.interval.and_then(mean);
             mean.or_else(|| self.samples.now(source, name, label))
         })
@@ -98,7 +98,7 @@ impl Recent {
             name: name.to_owned(),
             rates: counters.rates(name, &get),
         };
-        let counted: Vec<&str> = self.samples.labels(Shim, IoCounters::OF_ROLES.reads).collect();
+        let counted: Vec<&str> = self.samples.labels(Shim, "reads").collect();
         let (io_by, io) = if counted.is_empty() {
             let disks = self.busy_disks.iter();
             (IoBy::Disk, disks.map(|disk| row(IoCounters::OF_DISKS, disk)).collect())

@@ -150,7 +150,7 @@ fn running_repeat(
     let of = ReadRepeat { results, repeat, cell, totals: &totals, samples: &samples };
     let account = account_so_far(of, (end_s * 1e9) as u64)?;
     let part = |part: Part| {
-        let time_us = account?.part_us(part)?;
+        let time_us = account?.parts[part]?;
         Some(AccountPart { title: part.title(), time_us })
     };
     Ok(RunningRepeat {

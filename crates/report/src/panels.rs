@@ -7,7 +7,7 @@ mod storage;
 
 use crate::series::rounded;
 use analyse::{
-    CpuShares, Samples, cores_used, emulated_iowait, lock_waiting, pool_dirty, pool_miss,
+    CpuShares, Get, Samples, cores_used, emulated_iowait, lock_waiting, pool_dirty, pool_miss,
 };
 use points::Grid;
 use serde::Serialize;
@@ -117,9 +117,6 @@ struct PanelSamples<'a> {
     grid: Grid,
 }
 
-/// What a metric is at one point.
-type Get<'a> = dyn Fn(MetricSource, &str, &str) -> Option<f64> + 'a;
-
 impl PanelSamples<'_> {
     /// Rates of a counter per second, or means of a gauge.
     fn points(&self, source: MetricSource, name: &str, label: &str) -> Vec<Option<f64>> {
@@ -155,7 +152,7 @@ impl PanelSamples<'_> {
     }
 
     fn cpu(&self, is_emulated: bool) -> Panel {
-        let shares = self.each(|get| CpuShares::of(get));
+        let shares = self.each(CpuShares::of);
         let percent = |part: fn(&CpuShares) -> Option<f64>| -> Vec<Option<f64>> {
             let parts = shares.iter().map(part);
             parts.map(|part| part.map(|share| share * 100.0)).collect()
@@ -184,11 +181,11 @@ impl PanelSamples<'_> {
                 "misses",
                 1,
                 Solid,
-                self.percent(|get| pool_miss(get)),
+                self.percent(pool_miss),
             ),
             Panel::new("dirty", "Dirty pages of the buffer pool", "% of all pages", "%")
                 .up_to(100.0)
-                .with("dirty", 2, Solid, self.percent(|get| pool_dirty(get))),
+                .with("dirty", 2, Solid, self.percent(pool_dirty)),
             Panel::new("pages", "Pages of InnoDB", "pages per second", "/s")
                 .with("read", 1, Solid, self.server("pages_read"))
                 .with("written", 2, Solid, self.server("pages_written"))
@@ -207,7 +204,7 @@ impl PanelSamples<'_> {
             ),
             Panel::new("threads", "Threads of the server", "threads", "threads")
                 .with("running", 1, Solid, self.server("threads_running"))
-                .with("waiting for a row lock", 4, Solid, self.each(|get| lock_waiting(get))),
+                .with("waiting for a row lock", 4, Solid, self.each(lock_waiting)),
             Panel::new("locks", "Row-lock waits and deadlocks", "per second", "/s")
                 .with("row-lock waits", 4, Solid, self.server("row_lock_waits"))
                 .with("deadlocks", 2, Solid, self.server("deadlocks")),

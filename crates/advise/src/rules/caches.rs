@@ -1,7 +1,7 @@
 //! Caches of the server, and limits on its connections.
 
-use crate::finding::{Gain, Proposal, Risk, Switch};
-use crate::rule::Rule;
+use crate::finding::{Gain, Proposal, Risk};
+use crate::rule::{Rule, bytes, dynamic, fixed};
 use crate::snapshot::ServerSnapshot;
 
 const TABLES: f64 = 8000.0;
@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Each session needs an open instance of each table that it uses.",
         source: "S1 tables 6 to 8: 8000",
         releases: "all",
-        variables: &["table_open_cache"],
+        variables: &[dynamic("table_open_cache")],
         judge: table_open_cache,
     },
     Rule {
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Sessions that open tables at the same time contend for one mutex.",
         source: "S1 tables 6 to 8: 16 (64 for Percona Server in one of them)",
         releases: "since MySQL 5.6; MariaDB 10.2 and later adds instances by itself",
-        variables: &["table_open_cache_instances"],
+        variables: &[fixed("table_open_cache_instances")],
         judge: table_cache_instances,
     },
     Rule {
@@ -45,7 +45,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Every change of a table drops its results, under one mutex for all sessions.",
         source: "S1 tables 6 to 8: query_cache_size=0",
         releases: "until MySQL 5.7; MariaDB has it, off by default",
-        variables: &["query_cache_type", "query_cache_size"],
+        variables: &[dynamic("query_cache_type"), bytes(dynamic("query_cache_size"))],
         judge: query_cache,
     },
     Rule {
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "A new thread costs more than one that waits.",
         source: "MySQL manual, thread_cache_size",
         releases: "all; not with a thread pool",
-        variables: &["thread_cache_size"],
+        variables: &[dynamic("thread_cache_size")],
         judge: thread_cache,
     },
     Rule {
@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "A client beyond the limit is turned away with error 1040.",
         source: "S1 tables 6 to 8: 4000",
         releases: "all",
-        variables: &["max_connections"],
+        variables: &[dynamic("max_connections")],
         judge: max_connections,
     },
     Rule {
@@ -72,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "A statement beyond the limit is refused with error 1461.",
         source: "S1 tables 6 to 8: max_prepared_stmt_count=64000",
         releases: "all",
-        variables: &["max_prepared_stmt_count"],
+        variables: &[dynamic("max_prepared_stmt_count")],
         judge: prepared_statements,
     },
     Rule {
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
         source: "S1 tables 6 to 8: back_log=1500",
         releases: "all; by default 50 and a fifth of max_connections, since MySQL 8.0 \
                    max_connections",
-        variables: &["back_log"],
+        variables: &[fixed("back_log")],
         judge: back_log,
     },
     Rule {
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
                  system and given back each time.",
         source: "S1 tables 6 to 8: join_buffer_size and sort_buffer_size 32K",
         releases: "all; the default is 256K, and 2M for sorts in MariaDB",
-        variables: &["sort_buffer_size", "join_buffer_size"],
+        variables: &[bytes(dynamic("sort_buffer_size")), bytes(dynamic("join_buffer_size"))],
         judge: session_buffers,
     },
     Rule {
@@ -102,7 +102,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "What it counts costs some percent of CPU time.",
         source: "S1 tables 6 to 8: OFF",
         releases: "all; on by default in MySQL since 5.6.6",
-        variables: &["performance_schema"],
+        variables: &[fixed("performance_schema")],
         judge: performance_schema,
     },
     Rule {
@@ -209,7 +209,7 @@ fn session_buffers(snapshot: &ServerSnapshot) -> Option<Proposal> {
 }
 
 fn performance_schema(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    Proposal::switch(snapshot, "performance_schema", Switch::Off)?
+    Proposal::switch(snapshot, "performance_schema", "OFF")?
         .at_risk(Risk::Other("what reads it (sys, monitoring) then finds nothing"))
         .expecting(Gain::Small)
 }

@@ -1,10 +1,12 @@
 //! What survives a power cut.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::Rule;
+use crate::rule::{Rule, Settable, dynamic, dynamic_since};
 use crate::snapshot::ServerSnapshot;
 use analyse::Part;
+use base::Since;
 
+const FLUSH_AT_COMMIT: Settable = dynamic("innodb_flush_log_at_trx_commit");
 const TORN_PAGES: &str = "without it, a page that was half written when power failed cannot be \
                           repaired from the redo log: the table is lost";
 
@@ -15,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "A transaction is durable where its redo log was flushed before COMMIT returned.",
         source: "MySQL manual, innodb_flush_log_at_trx_commit; S1 table 5 collects 1 and 2",
         releases: "all",
-        variables: &["innodb_flush_log_at_trx_commit"],
+        variables: &[FLUSH_AT_COMMIT],
         judge: flush_at_commit,
     },
     Rule {
@@ -25,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
                  and from point-in-time recovery.",
         source: "MySQL manual, sync_binlog",
         releases: "all; the default is 1 since MySQL 5.7.7, and 0 in MariaDB",
-        variables: &["sync_binlog"],
+        variables: &[dynamic("sync_binlog")],
         judge: sync_binlog,
     },
     Rule {
@@ -39,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         releases: "all; devices with atomic writes of a page do without, and MariaDB 10.2 and \
                    later knows some of them. Newer MariaDB also has fast, which leaves out \
                    flushes",
-        variables: &["innodb_doublewrite"],
+        variables: &[dynamic_since(Since::mariadb((11, 4, 2)), "innodb_doublewrite")],
         judge: doublewrite,
     },
     Rule {
@@ -51,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
                  and crc32 for Percona Server",
         releases: "all; the default is crc32 since MySQL 5.7.7, and full_crc32 since MariaDB 10.5, \
                    which from 10.6 on has no other algorithms than these two",
-        variables: &["innodb_checksum_algorithm"],
+        variables: &[dynamic("innodb_checksum_algorithm")],
         judge: checksums,
     },
     Rule {
@@ -60,7 +62,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Commits no longer wait for the device.",
         source: "S1 table 5 collects 1 and 2; MySQL manual, innodb_flush_log_at_trx_commit",
         releases: "all",
-        variables: &["innodb_flush_log_at_trx_commit"],
+        variables: &[FLUSH_AT_COMMIT],
         judge: flush_every_second,
     },
 ];

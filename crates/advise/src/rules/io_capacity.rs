@@ -1,7 +1,7 @@
 //! How fast pages are written in the background, for the device that they are on.
 
-use crate::finding::{Gain, Proposal, Switch};
-use crate::rule::Rule;
+use crate::finding::{Gain, Proposal};
+use crate::rule::{Rule, dynamic};
 use crate::snapshot::{AdvisedDevice, ServerSnapshot};
 use analyse::Part;
 
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
         source: "S1 experiment 5: with Percona Server more than 15,000 hurts; S1 table 5: 200 \
                  to 100,000",
         releases: "all; the default is 200, and since MySQL 8.4 10,000",
-        variables: &["innodb_io_capacity", "innodb_io_capacity_max"],
+        variables: &[dynamic("innodb_io_capacity"), dynamic("innodb_io_capacity_max")],
         judge: capacity,
     },
     Rule {
@@ -35,7 +35,7 @@ pub(super) const RULES: &[Rule] = &[
         source: "S1 table 8 and S2, best known methods: 0 on SSDs; S1 table 5: 1 to 0",
         releases: "all; the default is 0 since MySQL 8.0, and MariaDB 10.4 and later looks at the \
                    device itself",
-        variables: &["innodb_flush_neighbors"],
+        variables: &[dynamic("innodb_flush_neighbors")],
         judge: neighbors,
     },
     Rule {
@@ -45,7 +45,10 @@ pub(super) const RULES: &[Rule] = &[
                  written in a hurry.",
         source: "S1 tables 6 to 8: innodb_max_dirty_pages_pct 90, _lwm 10",
         releases: "all; the default is 10 and 90 since MySQL 8.0, and MariaDB 10.5 has 0 and 90",
-        variables: &["innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"],
+        variables: &[
+            dynamic("innodb_max_dirty_pages_pct_lwm"),
+            dynamic("innodb_max_dirty_pages_pct"),
+        ],
         judge: dirty_pages,
     },
     Rule {
@@ -56,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
                  keep_average, its ancestor in XtraDB",
         releases: "all; XtraDB's innodb_adaptive_flushing_method and innodb_adaptive_checkpoint \
                    are gone since Percona Server 5.6",
-        variables: &["innodb_adaptive_flushing"],
+        variables: &[dynamic("innodb_adaptive_flushing")],
         judge: adaptive,
     },
 ];
@@ -85,10 +88,7 @@ fn capacity(snapshot: &ServerSnapshot) -> Option<Proposal> {
     );
     let page_writes = snapshot.share_of(Part::PageWrites).unwrap_or(0.0);
     let free_waits = snapshot.per_s("Innodb_buffer_pool_wait_free").unwrap_or(0.0);
-    let gain = match page_writes > SPARE_PAGES_SHARE || free_waits > 0.0 {
-        true => Gain::Large,
-        false => Gain::Some,
-    };
+    let are_late = page_writes > SPARE_PAGES_SHARE || free_waits > 0.0;
     let is_raised = wanted > current;
     // The maximum may never be the smaller one.
     Proposal::seen(seen)
@@ -96,21 +96,16 @@ fn capacity(snapshot: &ServerSnapshot) -> Option<Proposal> {
         .set(snapshot, "innodb_io_capacity", wanted)
         .set_if(!is_raised, snapshot, "innodb_io_capacity_max", most)
         .unless(LEFT.contains(&(current / wanted)))
-        .expecting(gain)
+        .expecting(if are_late { Gain::Large } else { Gain::Some })
 }
 
 fn neighbors(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    let is_solid_state = snapshot.is_solid_state()?;
+    let device = snapshot.device.as_ref()?;
     let current = snapshot.number("innodb_flush_neighbors")?;
-    let (wanted, gain) = match is_solid_state {
-        true if current != 0.0 => (0, Gain::Some),
-        false if current == 0.0 => (1, Gain::Some),
-        _ => return None,
-    };
-    let device = &snapshot.device.as_ref()?.name;
-    Proposal::seen(format!("innodb_flush_neighbors is {current} on {device}"))
-        .set(snapshot, "innodb_flush_neighbors", wanted)
-        .expecting(gain)
+    Proposal::seen(format!("innodb_flush_neighbors is {current} on {}", device.name))
+        .set(snapshot, "innodb_flush_neighbors", u8::from(device.is_disk))
+        .unless((current != 0.0) == device.is_disk)
+        .expecting(Gain::Some)
 }
 
 fn dirty_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
@@ -119,12 +114,11 @@ fn dirty_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
     Proposal::seen(format!("the marks of dirty pages are {low} and {high} %"))
         .set_if(high < 75.0, snapshot, "innodb_max_dirty_pages_pct", 90)
         .set_if(low <= 0.0, snapshot, "innodb_max_dirty_pages_pct_lwm", 10)
-        .unless(low > 0.0 && high >= 75.0)
         .expecting(Gain::Small)
 }
 
 fn adaptive(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    Proposal::switch(snapshot, "innodb_adaptive_flushing", Switch::On)?.expecting(Gain::Some)
+    Proposal::switch(snapshot, "innodb_adaptive_flushing", "ON")?.expecting(Gain::Some)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Threads that write pages and keep free ones, and how they write.
 
 use super::{durability, pool};
-use crate::finding::{Gain, Proposal, Switch};
-use crate::rule::Rule;
+use crate::finding::{Gain, Proposal};
+use crate::rule::{Rule, dynamic, dynamic_since, fixed};
 use crate::snapshot::ServerSnapshot;
+use base::Since;
 
 /// Of each instance's pages, the part that the search for free ones may look at.
 const DEPTH_PART: f64 = 0.25;
@@ -21,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "A cleaner writes the pages of one instance at a time.",
         source: "S1 tables 6 to 8: as many as instances",
         releases: "since MySQL 5.7.4; MariaDB 10.2 to 10.5",
-        variables: &["innodb_page_cleaners"],
+        variables: &[dynamic_since(Since::mariadb((10, 3, 3)), "innodb_page_cleaners")],
         judge: cleaners,
     },
     Rule {
@@ -31,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[
                  an instance has costs CPU each second.",
         source: "S1 tables 6 to 8: 4000 for MySQL, 8192 for Percona Server",
         releases: "all",
-        variables: &["innodb_lru_scan_depth"],
+        variables: &[dynamic("innodb_lru_scan_depth")],
         judge: lru_scan_depth,
     },
     Rule {
@@ -40,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Sessions that all search for a free page contend for the pool's mutex.",
         source: "S1 table 7: innodb_empty_free_list_algorithm=backoff",
         releases: "Percona Server since 5.6, XtraDB 5.6",
-        variables: &["innodb_empty_free_list_algorithm"],
+        variables: &[dynamic("innodb_empty_free_list_algorithm")],
         judge: free_list,
     },
     Rule {
@@ -49,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Writing that grows with the checkpoint's age leaves room in the log.",
         source: "S1 table 7: innodb_cleaner_lsn_age_factor=high_checkpoint",
         releases: "Percona Server since 5.6, XtraDB 5.6, where it is the default",
-        variables: &["innodb_cleaner_lsn_age_factor"],
+        variables: &[dynamic("innodb_cleaner_lsn_age_factor")],
         judge: age_factor,
     },
     Rule {
@@ -58,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "A batch has one flush; four pages, the number of write threads, are few.",
         source: "MySQL manual, innodb_doublewrite_pages: 128 since MySQL 8.4",
         releases: "MySQL 8.0.20 to 8.3; before that the doublewrite buffer had 128 anyway",
-        variables: &["innodb_doublewrite_pages"],
+        variables: &[fixed("innodb_doublewrite_pages")],
         judge: doublewrite_pages,
     },
     Rule {
@@ -67,7 +68,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "A thread reads the whole redo log to note which pages changed.",
         source: "S1 table 7: innodb_track_changed_pages=OFF",
         releases: "Percona Server since 5.5, XtraDB 5.5 and 5.6",
-        variables: &["innodb_track_changed_pages"],
+        variables: &[fixed("innodb_track_changed_pages")],
         judge: tracking,
     },
 ];
@@ -126,5 +127,5 @@ fn doublewrite_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
 }
 
 fn tracking(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    Proposal::switch(snapshot, "innodb_track_changed_pages", Switch::Off)?.expecting(Gain::Small)
+    Proposal::switch(snapshot, "innodb_track_changed_pages", "OFF")?.expecting(Gain::Small)
 }

@@ -1,7 +1,7 @@
 //! The buffer pool, and the page cache that stands in for it.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::Rule;
+use crate::rule::{Rule, Settable, bytes, dynamic, dynamic_since, fixed};
 use crate::snapshot::ServerSnapshot;
 use analyse::Part;
 use base::{Since, size_text};
@@ -23,6 +23,10 @@ const READS_SHARE_LARGE: f64 = 0.25;
 /// More instances gain nothing, as the default of MySQL says.
 const INSTANCES_MAX: f64 = 8.0;
 
+const POOL_SIZE: Settable =
+    bytes(dynamic_since(Since::mysql((5, 7, 5)).or_mariadb((10, 2, 2)), "innodb_buffer_pool_size"));
+const POOL_SIZE_MAX: Settable = bytes(fixed("innodb_buffer_pool_size_max"));
+
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "pool-size",
@@ -33,7 +37,7 @@ pub(super) const RULES: &[Rule] = &[
                  40G",
         releases: "all; a running server takes it since MySQL 5.7.5 and MariaDB 10.2.2, newer \
                    MariaDB up to innodb_buffer_pool_size_max",
-        variables: &["innodb_buffer_pool_size", "innodb_buffer_pool_size_max"],
+        variables: &[POOL_SIZE, POOL_SIZE_MAX],
         judge: size,
     },
     Rule {
@@ -46,10 +50,10 @@ pub(super) const RULES: &[Rule] = &[
         releases: "all; it is the default since MySQL 8.4 and MariaDB 10.6. MariaDB 11.0 \
                    deprecates it: there it is innodb_data_file_buffering",
         variables: &[
-            "innodb_flush_method",
-            "innodb_data_file_buffering",
-            "innodb_buffer_pool_size",
-            "innodb_buffer_pool_size_max",
+            fixed("innodb_flush_method"),
+            dynamic("innodb_data_file_buffering"),
+            POOL_SIZE,
+            POOL_SIZE_MAX,
         ],
         judge: flush_method,
     },
@@ -60,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
         source: "S1 tables 6 and 8: 32 for MySQL, 8 for Percona Server; MySQL manual",
         releases: "until MySQL 8.3; 8.4 counts chunks and cores by itself; MariaDB 10.5 has one \
                    instance, and 10.6 no such variable",
-        variables: &["innodb_buffer_pool_instances"],
+        variables: &[fixed("innodb_buffer_pool_instances")],
         judge: instances,
     },
 ];
@@ -113,10 +117,8 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let missed = miss_share(snapshot).filter(|share| *share >= MISS_SHARE_MIN)?;
     let is_buffered = snapshot.data_is_buffered() == Some(true);
     let reads = snapshot.share_of(Part::Reads).unwrap_or(0.0);
-    let gain = match is_buffered {
-        false if reads >= READS_SHARE_LARGE || missed >= 0.01 => Gain::Large,
-        _ => Gain::Some,
-    };
+    let is_large = !is_buffered && (reads >= READS_SHARE_LARGE || missed >= 0.01);
+    let gain = if is_large { Gain::Large } else { Gain::Some };
     let data = size_text_of(snapshot.data_bytes?);
     let mut seen = format!(
         "{:.2} % of page requests miss a pool of {} over {data} of data",
@@ -142,10 +144,11 @@ fn flush_method(snapshot: &ServerSnapshot) -> Option<Proposal> {
         "" => "data files are buffered, as is the default here".to_owned(),
         method => format!("innodb_flush_method is {method}: data files are buffered"),
     };
-    let proposal = match snapshot.text("innodb_data_file_buffering") {
-        Some(_) => Proposal::seen(seen).set(snapshot, "innodb_data_file_buffering", "OFF"),
-        None => Proposal::seen(seen).set(snapshot, "innodb_flush_method", "O_DIRECT"),
+    let (variable, unbuffered) = match snapshot.text("innodb_data_file_buffering") {
+        Some(_) => ("innodb_data_file_buffering", "OFF"),
+        None => ("innodb_flush_method", "O_DIRECT"),
     };
+    let proposal = Proposal::seen(seen).set(snapshot, variable, unbuffered);
     let proposal = match wanted_bytes(snapshot) {
         Some(wanted) => sized(proposal, snapshot, wanted),
         None => proposal.at_risk(Risk::Memory(

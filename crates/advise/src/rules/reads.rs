@@ -1,9 +1,10 @@
 //! How pages are read, and what is kept to find rows faster.
 
-use crate::finding::{Gain, Proposal, Risk, Switch};
-use crate::rule::Rule;
+use crate::finding::{Gain, Proposal, Risk};
+use crate::rule::{Rule, dynamic, dynamic_since, fixed};
 use crate::snapshot::ServerSnapshot;
 use analyse::Part;
+use base::Since;
 
 /// Above this share of pages that were read ahead and dropped unused, reading ahead harms.
 const EVICTED_SHARE_MAX: f64 = 0.1;
@@ -19,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
                  nothing.",
         source: "S1 table 5: read-ahead disabled",
         releases: "all; it is off by default since MySQL 5.5",
-        variables: &["innodb_random_read_ahead"],
+        variables: &[dynamic("innodb_random_read_ahead")],
         judge: random_read_ahead,
     },
     Rule {
@@ -28,7 +29,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Pages that are read ahead and dropped unused have taken the place of others.",
         source: "S1 table 5: read-ahead disabled; MySQL manual, innodb_read_ahead_threshold",
         releases: "all",
-        variables: &["innodb_read_ahead_threshold"],
+        variables: &[dynamic("innodb_read_ahead_threshold")],
         judge: linear_read_ahead,
     },
     Rule {
@@ -38,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
                  under a latch.",
         source: "S1 tables 6 to 8: innodb_adaptive_hash_index=OFF",
         releases: "all; it is off by default since MySQL 8.4 and MariaDB 10.5",
-        variables: &["innodb_adaptive_hash_index"],
+        variables: &[dynamic("innodb_adaptive_hash_index")],
         judge: adaptive_hash_index,
     },
     Rule {
@@ -49,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
         source: "MariaDB knowledge base, MDEV-27734; MySQL manual, innodb_change_buffering",
         releases: "the default is none since MySQL 8.4 and MariaDB 10.5.15; MariaDB 11.0 has no \
                    change buffer",
-        variables: &["innodb_change_buffering"],
+        variables: &[dynamic("innodb_change_buffering")],
         judge: change_buffering,
     },
     Rule {
@@ -59,7 +60,10 @@ pub(super) const RULES: &[Rule] = &[
                  device that completes 50,000 a second.",
         source: "S1 tables 6 to 8: 16 and 16",
         releases: "all; a running MariaDB takes it since 10.11",
-        variables: &["innodb_read_io_threads", "innodb_write_io_threads"],
+        variables: &[
+            dynamic_since(Since::mariadb((10, 11, 0)), "innodb_read_io_threads"),
+            dynamic_since(Since::mariadb((10, 11, 0)), "innodb_write_io_threads"),
+        ],
         judge: io_threads,
     },
     Rule {
@@ -69,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         source: "S1 tables 6 to 8: ON (OFF in #6 for Percona Server); MySQL manual, \
                  innodb_use_native_aio",
         releases: "all; MariaDB 10.6 and later has io_uring where it was built with it",
-        variables: &["innodb_use_native_aio"],
+        variables: &[fixed("innodb_use_native_aio")],
         judge: native_aio,
     },
     Rule {
@@ -140,7 +144,7 @@ fn io_threads(snapshot: &ServerSnapshot) -> Option<Proposal> {
 }
 
 fn native_aio(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    Proposal::switch(snapshot, "innodb_use_native_aio", Switch::On)?
+    Proposal::switch(snapshot, "innodb_use_native_aio", "ON")?
         .at_risk(Risk::Other("a server that may not ask the kernel for it falls back by itself"))
         .expecting(Gain::Some)
 }

@@ -2,9 +2,9 @@
 
 use super::pool;
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::Rule;
+use crate::rule::{Rule, bytes, dynamic, dynamic_since};
 use crate::snapshot::ServerSnapshot;
-use base::size_text;
+use base::{Since, size_text};
 
 /// A log that is full in less time makes page writes hurry.
 const FULL_AFTER_MIN_S: f64 = 900.0;
@@ -27,7 +27,10 @@ pub(super) const RULES: &[Rule] = &[
         source: "S1 tables 6 to 8: three files of 48M to 1G (and of 10G for Percona Server); S1 \
             table 5: 5M to above 4G",
         releases: "all; innodb_redo_log_capacity since MySQL 8.0.30, one file since MariaDB 10.5",
-        variables: &["innodb_redo_log_capacity", "innodb_log_file_size"],
+        variables: &[
+            bytes(dynamic("innodb_redo_log_capacity")),
+            bytes(dynamic_since(Since::mariadb((10, 9, 0)), "innodb_log_file_size")),
+        ],
         judge: size,
     },
     Rule {
@@ -36,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "A thread that finds the log buffer full waits until it has been written.",
         source: "MySQL manual, innodb_log_buffer_size, Innodb_log_waits",
         releases: "all; a running server takes it since MySQL 8.0.11",
-        variables: &["innodb_log_buffer_size"],
+        variables: &[bytes(dynamic_since(Since::mysql((8, 0, 11)), "innodb_log_buffer_size"))],
         judge: buffer,
     },
     Rule {
@@ -69,16 +72,15 @@ fn size(snapshot: &ServerSnapshot) -> Option<Proposal> {
         seen.push_str(&format!("; the checkpoint is {:.0} % of it behind", share * 100.0));
     }
     let gain = if full_after_s < GAIN_LARGE_BELOW_S { Gain::Large } else { Gain::Some };
-    let proposal = Proposal::seen(seen);
-    let proposal = match snapshot.text("innodb_redo_log_capacity") {
-        Some(_) => proposal.set(snapshot, "innodb_redo_log_capacity", wanted as u64),
+    let (variable, size) = match snapshot.text("innodb_redo_log_capacity") {
+        Some(_) => ("innodb_redo_log_capacity", wanted),
         None => {
             let files = snapshot.number("innodb_log_files_in_group").unwrap_or(1.0).max(1.0);
-            let file = (wanted / files / MIB).floor() * MIB;
-            proposal.set(snapshot, "innodb_log_file_size", file as u64)
+            ("innodb_log_file_size", (wanted / files / MIB).floor() * MIB)
         }
     };
-    proposal
+    Proposal::seen(seen)
+        .set(snapshot, variable, size as u64)
         .at_risk(Risk::Other("recovery after a crash takes longer, and the log needs the room"))
         .unless(wanted <= bytes || full_after_s >= FULL_AFTER_MIN_S && !hurries)
         .expecting(gain)

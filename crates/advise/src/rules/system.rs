@@ -1,7 +1,7 @@
 //! The machine below the server.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::Rule;
+use crate::rule::{Rule, fixed};
 use crate::snapshot::{MountedFileSystem, ServerSnapshot};
 
 const SWAPPINESS_MAX: u32 = 10;
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         releases: "since MySQL 5.6.27 and 5.7.9 where it was built with libnuma (on by default \
             since 8.4), and in some builds of MariaDB. Otherwise start it under numactl \
             --interleave=all",
-        variables: &["innodb_numa_interleave"],
+        variables: &[fixed("innodb_numa_interleave")],
         judge: numa,
     },
     Rule {

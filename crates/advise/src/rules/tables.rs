@@ -1,7 +1,7 @@
 //! Tables, temporary tables and the binary log's cache.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::Rule;
+use crate::rule::{Rule, bytes, dynamic};
 use crate::snapshot::ServerSnapshot;
 
 const ON_DISK_SHARE_MAX: f64 = 0.25;
@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
         source: "S1 tables 6 to 8 and S2, best known methods: 50 for loads that insert; 100 for \
                  Percona Server",
         releases: "since MySQL 5.7.5 and MariaDB 10.2.2; it holds for indexes built after it",
-        variables: &["innodb_fill_factor"],
+        variables: &[dynamic("innodb_fill_factor")],
         judge: fill_factor,
     },
     Rule {
@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
                  columns goes there in any case before MySQL 8.0.13.",
         source: "MySQL manual, tmp_table_size, Created_tmp_disk_tables",
         releases: "all; since MySQL 8.0 temptable_max_ram bounds all of them together",
-        variables: &["tmp_table_size", "max_heap_table_size"],
+        variables: &[bytes(dynamic("tmp_table_size")), bytes(dynamic("max_heap_table_size"))],
         judge: temporary_tables,
     },
     Rule {
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Events beyond the cache go through a temporary file.",
         source: "MySQL manual, binlog_cache_size, Binlog_cache_disk_use",
         releases: "all",
-        variables: &["binlog_cache_size"],
+        variables: &[bytes(dynamic("binlog_cache_size"))],
         judge: binlog_cache,
     },
 ];

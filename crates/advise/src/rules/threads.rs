@@ -1,7 +1,7 @@
 //! Threads that serve clients, and what they contend for.
 
 use crate::finding::{Gain, Proposal, Risk};
-use crate::rule::Rule;
+use crate::rule::{Rule, dynamic};
 use crate::snapshot::ServerSnapshot;
 use base::Since;
 
@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Threads that wait at the door do not keep a fast device busy.",
         source: "S1 tables 6 to 8 and S2, best known methods: 0; S1 table 5: 8 to 50",
         releases: "all; MariaDB 10.6 has no such variable",
-        variables: &["innodb_thread_concurrency"],
+        variables: &[dynamic("innodb_thread_concurrency")],
         judge: concurrency,
     },
     Rule {
@@ -28,7 +28,7 @@ pub(super) const RULES: &[Rule] = &[
                  spins takes the core that the holder needs.",
         source: "S1 tables 6 to 8: 96 for MySQL and 6 for Percona Server, on 112 hardware threads",
         releases: "all; the default is 6, and 4 since MariaDB 10.3.5",
-        variables: &["innodb_spin_wait_delay"],
+        variables: &[dynamic("innodb_spin_wait_delay")],
         judge: spin_wait_delay,
     },
     Rule {
@@ -38,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
         source: "MySQL manual, innodb_max_purge_lag; S1 tables 6 to 8 have \
                  innodb_max_purge_lag_delay, its longest delay",
         releases: "all; 0, the default, is no limit",
-        variables: &["innodb_max_purge_lag"],
+        variables: &[dynamic("innodb_max_purge_lag")],
         judge: purge_lag,
     },
 ];
@@ -54,10 +54,8 @@ fn concurrency(snapshot: &ServerSnapshot) -> Option<Proposal> {
 fn spin_wait_delay(snapshot: &ServerSnapshot) -> Option<Proposal> {
     let delay = snapshot.number("innodb_spin_wait_delay")?;
     let cores = snapshot.machine.as_ref()?.cores;
-    let wanted = match snapshot.server.has(Since::mariadb((10, 3, 5))) {
-        true => PAUSE_MARIADB,
-        false => PAUSE,
-    };
+    let is_mariadb = snapshot.server.has(Since::mariadb((10, 3, 5)));
+    let wanted = if is_mariadb { PAUSE_MARIADB } else { PAUSE };
     let core_words = base::counted(cores as usize, "core", "cores");
     Proposal::seen(format!("innodb_spin_wait_delay is {delay} on {core_words}"))
         .set(snapshot, "innodb_spin_wait_delay", wanted)

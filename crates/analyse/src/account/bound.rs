@@ -220,7 +220,7 @@ pub(crate) fn bound(evidence: &Evidence<'_>) -> Option<Bound> {
         return mixed(&account, holders, locked);
     }
     let because = holders.in_words(holders.share, "a transaction's time");
-    limited(evidence, &account, holders, because)
+    limited(evidence, holders, because)
 }
 
 /// Row locks are the largest part. Who waits for one waits for what its holder does.
@@ -236,9 +236,9 @@ fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<
         }
     };
     let is_cpu = limit.part == Part::Running && evidence.cpu.is_some_and(HostCpu::is_busy);
-    let by_holders = share >= HOLDERS_SHARE;
-    if by_holders && (limit.is_storage() || (is_cpu && locked < QUEUE_SHARE)) {
-        return limited(evidence, &account, limit, because);
+    let is_storage = matches!(limit.part, Part::Reads | Part::Log | Part::PageWrites);
+    if share >= HOLDERS_SHARE && (is_storage || (is_cpu && locked < QUEUE_SHARE)) {
+        return limited(evidence, limit, because);
     }
     // Estimates do not tell what the holders do.
     let is_known = account.known_by == KnownBy::Sessions || evidence.cpu.is_some();
@@ -263,12 +263,8 @@ fn mixed(account: &Account, largest: Limit, locked: f64) -> Option<Bound> {
 }
 
 /// The largest part limits.
-fn limited(
-    evidence: &Evidence<'_>,
-    account: &Account,
-    limit: Limit,
-    because: String,
-) -> Option<Bound> {
+fn limited(evidence: &Evidence<'_>, limit: Limit, because: String) -> Option<Bound> {
+    let account = evidence.account?;
     let by = |by, because| verdict(by, Some(limit.share), because);
     match limit.part {
         Part::Reads => by(BoundBy::ReadIo, because),
@@ -322,18 +318,12 @@ impl Limit {
         let at_cpu = share(Part::Running) + waiting + of_cores;
         let is_other =
             |part: &Part| !matches!(part, Part::Running | Part::CoreWait | Part::RowLocks);
-        let others = Part::ALL.into_iter().filter(is_other).map(|part| match part {
-            Part::NetworkAndDriver => (part, client),
-            _ => (part, share(part)),
-        });
+        let rest = |part| if part == Part::NetworkAndDriver { client } else { share(part) };
+        let others = Part::ALL.into_iter().filter(is_other).map(|part| (part, rest(part)));
         let larger = |a: (Part, f64), b: (Part, f64)| if b.1 > a.1 { b } else { a };
         let (part, share) = others.fold((Part::Running, at_cpu), larger);
         let core_wait_share = waiting / at_cpu.max(f64::EPSILON);
         Limit { part, share, core_wait_share, has_driver: of_cores > 0.0 }
-    }
-
-    fn is_storage(self) -> bool {
-        matches!(self.part, Part::Reads | Part::Log | Part::PageWrites)
     }
 
     /// `share` of `whole`, in words.
@@ -388,16 +378,14 @@ fn driver(evidence: &Evidence<'_>) -> Option<Bound> {
     }
     // On a busy host every thread waits for cores; where cores are idle, one that waits is confined
     // to others. Where the server has none of the driver's cores, the driver's are too few.
-    let has_idle_cores = |cpu: &HostCpu| cpu.is_drivers && !cpu.is_busy();
     let why = match evidence.cpu? {
         cpu if cpu.has_driver_elsewhere() => "on cores that the server did not have",
-        cpu if has_idle_cores(&cpu) => "although the host had idle cores",
+        cpu if cpu.is_drivers && !cpu.is_busy() => "although the host had idle cores",
         _ => return None,
     };
     let starved = highest(DriverThread::wanted_share)?;
-    (starved.wanted_share() >= DRIVER_BUSY_SHARE)
-        .then(|| format!("{}, {why}", told("one", starved)))
-        .and_then(|because| verdict(BoundBy::Driver, None, because))
+    let bound = verdict(BoundBy::Driver, None, format!("{}, {why}", told("one", starved)));
+    bound.filter(|_| starved.wanted_share() >= DRIVER_BUSY_SHARE)
 }
 
 #[cfg(test)]

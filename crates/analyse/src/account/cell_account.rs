@@ -89,7 +89,7 @@ impl CellAccount {
         let part = |part: &Part| {
             let spent = Spent {
                 requests: part.counted().and_then(|(_, of)| over(&|r| of(&r.per_transaction))),
-                time_us: over(&|r| r.account?.part_us(*part))?,
+                time_us: over(&|r| r.account?.parts[*part])?,
             };
             Some((*part, spent))
         };

@@ -4,22 +4,16 @@ use crate::account::bound::{Evidence, HostCpu, Offered, bound};
 use crate::account::load::WindowLoad;
 use crate::account::{BlockedTime, GroupCommit, Observed, Sessions};
 use crate::run::remarks::silent_share;
-use crate::run::resources::{HostMachine, LOGS, OfWindow, Resources};
-use crate::run::samples::ReadRepeat;
+use crate::run::resources::{HostMachine, LOGS, Resources};
+use crate::run::samples::{OfWindow, ReadRepeat};
 use base::WaitCause;
 use store::MetricSource::{Process, Server, Shim};
-use store::{Rates, TransactionTime, WindowTotals};
-use store::{StoreResult, StoredStatementTime, TimeKind, TimeTotals};
+use store::{Rates, StoreResult, StoredStatementTime};
+use store::{TimeKind, TransactionTime, WindowTotals};
 
 const COMMIT: &str = "commit";
 /// From here on an account whose parts are more than the whole is no evidence.
 const EXCESS_MAX: f64 = 0.15;
-
-/// The repeat whose window it is.
-pub(crate) struct MeasuredWindow<'a> {
-    pub(crate) of: ReadRepeat<'a>,
-    pub(crate) load: WindowLoad,
-}
 
 /// What the driver's times of statements tell, in the mean of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -76,17 +70,16 @@ impl OfWindow<'_> {
     /// nothing: their response times have waits for a connection in them.
     pub(crate) fn observed(
         &self,
-        measured: &MeasuredWindow<'_>,
+        of: ReadRepeat<'_>,
+        load: WindowLoad,
         resources: &Resources,
     ) -> StoreResult<Option<Observed>> {
-        let MeasuredWindow { of: ReadRepeat { results, repeat, cell, totals, .. }, load } =
-            measured;
+        let ReadRepeat { results, repeat, cell, totals, .. } = of;
         let at_driver = AtDriver::of(&results.get(repeat.id)?, &results.get(repeat.id)?, totals);
         if at_driver.is_none() && cell.what.terminals.is_some() {
             return Ok(None);
         }
         let amount = |s: f64| s * load.ended_per_s;
-        let process = |name: &str| self.mean(Process, name, "server").map(|ns| ns / 1e9);
         Ok(Some(Observed {
             under_way: match at_driver {
                 Some(of) if !load.is_of_window => amount(of.service_s),
@@ -98,22 +91,20 @@ impl OfWindow<'_> {
             row_locks: resources.server.row_lock_waiting_mean,
             at_driver: at_driver.map(|of| amount(of.driver_s)),
             committing: at_driver.and_then(|of| of.committing_s).map(amount),
-            group_commit: self.group_commit(measured),
+            group_commit: self.group_commit(of, load),
             server_cores: resources.server_process.cpu_cores_used,
-            server_run_wait: process("run_wait_ns"),
+            server_run_wait: self.mean_s(Process, "run_wait_ns", "server"),
             reading: self.reading(),
         }))
     }
 
     /// What the server's threads that serve clients did; `None` where they are not known.
     fn sessions(&self) -> Option<Sessions> {
-        let seconds = |ns: Option<f64>| ns.map(|ns| ns / 1e9);
-        let of_all = |name: &str| seconds(self.mean(Shim, name, ""));
-        let of_threads = |name: &str| seconds(self.mean(Process, name, "server"));
-        let of_role = |name: &str, role: &str| seconds(self.mean(Shim, name, role));
+        let of_all = |name: &str| self.mean_s(Shim, name, "");
+        let of_threads = |name: &str| self.mean_s(Process, name, "server");
         let written = |role: &str| {
-            let writes = of_role("session_write_ns", role)?;
-            Some(writes + of_role("session_flush_ns", role)?)
+            let writes = self.mean_s(Shim, "session_write_ns", role)?;
+            Some(writes + self.mean_s(Shim, "session_flush_ns", role)?)
         };
         let log = LOGS.iter().map(|role| written(role)).sum::<Option<f64>>()?;
         let roles = self.samples.labels(Shim, "session_write_ns");
@@ -123,7 +114,7 @@ impl OfWindow<'_> {
             // To spin before a due time is to wait, and counted as that.
             running: (of_threads("session_cpu_ns")? - of_all("session_spin_ns")?).max(0.0),
             core_wait: of_threads("session_run_wait_ns")?,
-            reads: seconds(self.total(Shim, "session_read_ns"))?,
+            reads: self.total(Shim, "session_read_ns")? / 1e9,
             log,
             page_writes: all_written - log,
             asleep: of_all("session_sleep_ns")?,
@@ -134,11 +125,11 @@ impl OfWindow<'_> {
     /// What they waited for in other threads; `None` where the shim did not tell.
     fn waits(&self) -> Option<BlockedTime> {
         const BY_CAUSE: &str = "session_wait_ns";
-        let seconds = |name: &str, label: &str| Some(self.mean(Shim, name, label)? / 1e9);
-        let all = seconds("session_sleep_ns", "")? + seconds("session_blocked_ns", "")?;
+        let all = self.mean_s(Shim, "session_sleep_ns", "")?
+            + self.mean_s(Shim, "session_blocked_ns", "")?;
         let mut waits = BlockedTime { all, ..BlockedTime::default() };
         for label in self.samples.labels(Shim, BY_CAUSE) {
-            let amount = seconds(BY_CAUSE, label).unwrap_or(0.0);
+            let amount = self.mean_s(Shim, BY_CAUSE, label).unwrap_or(0.0);
             // One without a name may have its place behind that word.
             let is_named = |cause: &WaitCause| match cause {
                 WaitCause::Unnamed => label.starts_with(cause.name()),
@@ -153,8 +144,8 @@ impl OfWindow<'_> {
     }
 
     /// Transactions that wait at COMMIT, by how often and for how long the logs were flushed.
-    fn group_commit(&self, measured: &MeasuredWindow<'_>) -> Option<f64> {
-        let totals = measured.of.totals;
+    fn group_commit(&self, of: ReadRepeat<'_>, load: WindowLoad) -> Option<f64> {
+        let totals = of.totals;
         let changing = totals.iter().filter(|(of, _)| of.changes_rows());
         let changing: u64 = changing.map(|(_, totals)| totals.completed()).sum();
         let changing = changing as f64 / totals.completed() as f64;
@@ -165,8 +156,8 @@ impl OfWindow<'_> {
             let group = GroupCommit {
                 flushes_per_s,
                 flush_s: log_ns / 1e9 / flushes_per_s,
-                commits_per_s: changing * measured.load.ended_per_s,
-                group_max: f64::from(measured.of.cell.what.connections),
+                commits_per_s: changing * load.ended_per_s,
+                group_max: f64::from(of.cell.what.connections),
             };
             Some(if flushes_per_s > 0.0 { group.waiting() } else { 0.0 })
         };
@@ -175,24 +166,24 @@ impl OfWindow<'_> {
 
     /// Reads of data that were outstanding, by who can tell best.
     fn reading(&self) -> Option<f64> {
-        let by_shim = self.mean(Shim, "read_response_ns", "data");
         let by_server = || self.mean(Server, "data_pending_reads", "");
-        by_shim.map(|ns| ns / 1e9).or_else(by_server)
+        self.mean_s(Shim, "read_response_ns", "data").or_else(by_server)
     }
 
     /// Takes the account of the window, and reads from it what bound it.
     pub(crate) fn judge(
         &self,
-        measured: &MeasuredWindow<'_>,
+        of: ReadRepeat<'_>,
+        load: WindowLoad,
         resources: &mut Resources,
     ) -> StoreResult<()> {
-        let observed = self.observed(measured, resources)?;
-        resources.account = observed.and_then(|of| of.account());
-        let ReadRepeat { results, repeat, cell, totals, .. } = measured.of;
+        let observed = self.observed(of, load, resources)?;
+        resources.account = observed.and_then(|seen| seen.account());
+        let ReadRepeat { results, repeat, cell, totals, .. } = of;
         let window = results.window_summary(repeat, &cell.what, totals)?;
         let evidence = Evidence {
-            account: resources.account.filter(|of| of.excess_share <= EXCESS_MAX),
-            offered: offered(measured.of)?,
+            account: resources.account.filter(|account| account.excess_share <= EXCESS_MAX),
+            offered: offered(of)?,
             cpu: host_cpu(resources),
             driver_threads: &self.driver_threads(),
             silent_share: silent_share(&window),
@@ -224,10 +215,7 @@ fn offered(of: ReadRepeat<'_>) -> StoreResult<Option<Offered>> {
     let ReadRepeat { results, repeat, totals, .. } = of;
     if let Some(counts) = results.window_schedule(repeat.id)? {
         let times = results.window_times(repeat.id)?;
-        let mean_us = |kind: TimeKind| {
-            let of = times.get(&(kind, String::new()));
-            of.and_then(TimeTotals::mean_ns).map(|ns| ns / 1e3)
-        };
+        let mean_us = |kind: TimeKind| Some(times.get(&(kind, String::new()))?.mean_ns()? / 1e3);
         let lag_and_service = mean_us(TimeKind::Lag).zip(mean_us(TimeKind::Service));
         return Ok(lag_and_service.map(|(lag_us, service_us)| Offered::Schedule {
             offered: counts.offered,

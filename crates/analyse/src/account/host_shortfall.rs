@@ -27,33 +27,7 @@ const LATENESS_MAX_SHARE: f64 = 0.02;
 const CPU_BUSY_MAX_SHARE: f64 = 0.7;
 const CORE_WAIT_MAX_SHARE: f64 = 0.05;
 
-/// A run on emulated devices.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EmulatedRun {
-    /// The share of requests that completed in time; `None` where there were none.
-    pub fidelity: Option<f64>,
-    /// How late they were in the mean, as a share of the device's mean response time.
-    pub lateness_share: Option<f64>,
-    pub connections: u32,
-    pub dilation: f64,
-}
-
-impl EmulatedRun {
-    /// Of what is known of a run.
-    pub fn of(summary: &Summary) -> EmulatedRun {
-        let Summary { fidelity, lateness_share, connections, dilation, .. } = *summary;
-        EmulatedRun { fidelity, lateness_share, connections, dilation }
-    }
-
-    /// The dilation that it should have had, where its emulation was not true enough, as far as it
-    /// tells.
-    pub fn dilation_missed(self, resources: &Resources) -> Option<Dilation> {
-        self.fidelity.filter(|share| *share < FIDELITY_MIN)?;
-        HostShortfall::of(self, resources).needed
-    }
-}
-
-/// What of a host limits a run.
+/// What of a host limits a run on emulated devices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostShortfall {
     /// For people; none where the host is no limit.
@@ -65,7 +39,7 @@ pub struct HostShortfall {
 
 impl HostShortfall {
     /// What the measurements of a run tell.
-    pub fn of(run: EmulatedRun, resources: &Resources) -> HostShortfall {
+    pub fn of(run: &Summary, resources: &Resources) -> HostShortfall {
         let account = resources.account.as_ref();
         let mut reasons = Vec::new();
         let mut judge = |name: &str, share: Option<f64>, is_bad: &dyn Fn(f64) -> bool| {
@@ -89,10 +63,17 @@ impl HostShortfall {
     }
 }
 
+/// The dilation that a run should have had, where its emulation was not true enough, as far as it
+/// tells.
+pub(crate) fn dilation_missed(run: &Summary, resources: &Resources) -> Option<Dilation> {
+    run.fidelity.filter(|share| *share < FIDELITY_MIN)?;
+    HostShortfall::of(run, resources).needed
+}
+
 /// In a closed loop with n transactions under way that wait for no row lock, of which each takes c
 /// of CPU and waits for devices for d, the cores are busy for n c / (d + c) at most, and c shrinks
 /// with the dilation.
-fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
+fn needed(run: &Summary, resources: &Resources) -> Option<Dilation> {
     let account = resources.account.as_ref()?;
     let (cores, cpu) = resources.cores();
     let cores = cores?;
@@ -101,7 +82,7 @@ fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
     let ended_per_us = connections / account.time_us;
     let cpu_us = cpu.busy()? * cores / ended_per_us;
     let waits = [Part::Reads, Part::Log, Part::PageWrites];
-    let device_us: f64 = waits.iter().filter_map(|part| account.part_us(*part)).sum();
+    let device_us: f64 = waits.iter().filter_map(|part| account.parts[*part]).sum();
     let now = run.dilation;
     let faster = (under_way * cpu_us / (CPU_BUSY_MAX_SHARE * cores) - cpu_us) / device_us.max(1.0);
     let is_enough = |step: &f64| *step > now && *step >= now * faster;
@@ -110,17 +91,28 @@ fn needed(run: EmulatedRun, resources: &Resources) -> Option<Dilation> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DILATION_STEPS, EmulatedRun, HostShortfall};
+    use super::{DILATION_STEPS, HostShortfall};
     use crate::account::{Account, KnownBy, OfParts, Part};
-    use crate::run::resources::{OfWindow, Resources, ServerCores};
+    use crate::run::document::measurement;
+    use crate::run::resources::{Resources, ServerCores};
     use crate::run::samples::{Samples, Window};
     use crate::run::usage::CpuShares;
     use base::Dilation;
+    use store::Summary;
+    use testkit::Scratch;
+
+    /// A run of 8 connections.
+    fn run() -> Summary {
+        let scratch = Scratch::default();
+        let repeat = scratch.begin(&testkit::cell());
+        testkit::measure(&scratch, repeat, 100);
+        Summary { connections: 8, ..measurement(&scratch, repeat).unwrap().summary }
+    }
 
     #[test]
     fn of_a_server_with_cores_of_its_own_these_are_the_limit() {
         let window = Window { start_ns: 0, end_ns: 1 };
-        let mut used = Resources::of(&OfWindow { samples: &Samples::default(), window });
+        let mut used = Resources::of(&Samples::default().within(window));
         let busy = |used: &Resources| {
             let (cores, cpu) = used.cores();
             Some((cores?, cpu.busy()?))
@@ -147,10 +139,11 @@ mod tests {
     #[test]
     fn late_requests_are_a_limit_though_they_are_in_time() {
         let window = Window { start_ns: 0, end_ns: 1 };
-        let used = Resources::of(&OfWindow { samples: &Samples::default(), window });
+        let used = Resources::of(&Samples::default().within(window));
+        let run = run();
         let reasons = |fidelity, lateness_share| {
-            let run = EmulatedRun { fidelity, lateness_share, connections: 8, dilation: 4.0 };
-            HostShortfall::of(run, &used).reasons
+            let run = Summary { fidelity, lateness_share, dilation: 4.0, ..run.clone() };
+            HostShortfall::of(&run, &used).reasons
         };
         assert!(reasons(Some(0.99), Some(0.015)).is_empty());
         assert!(reasons(None, None).is_empty());
@@ -167,7 +160,7 @@ mod tests {
     #[test]
     fn time_is_dilated_until_cores_have_idle_time() {
         let window = Window { start_ns: 0, end_ns: 1 };
-        let mut used = Resources::of(&OfWindow { samples: &Samples::default(), window });
+        let mut used = Resources::of(&Samples::default().within(window));
         used.host.cpu_cores = Some(4.0);
         let part = Some(0.25);
         used.host.cpu =
@@ -182,10 +175,10 @@ mod tests {
         account.parts[Part::Reads] = Some(600.0);
         account.parts[Part::Log] = Some(400.0);
         used.account = Some(account);
+        let run = Summary { fidelity: Some(0.5), lateness_share: None, ..run() };
         let needed = |dilation| {
-            let run =
-                EmulatedRun { fidelity: Some(0.5), lateness_share: None, connections: 8, dilation };
-            HostShortfall::of(run, &used).needed
+            let run = Summary { dilation, ..run.clone() };
+            HostShortfall::of(&run, &used).needed
         };
         assert_eq!(
             (needed(1.0), needed(2.0), needed(96.0), needed(0.03125)),

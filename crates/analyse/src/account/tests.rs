@@ -89,7 +89,7 @@ fn each_member_of_a_group_waits_for_the_log() {
 fn one_that_commits_alone_waits_for_one_flush() {
     let simulated = group_commit(1, 0.040, 0.002);
     let account = seen(&simulated).account().unwrap();
-    let waited_us = account.part_us(Part::Log).unwrap();
+    let waited_us = account.parts[Part::Log].unwrap();
     assert!((waited_us - 2_000.0).abs() < 1.0, "{waited_us}");
     // A server that flushes once a second lets nobody wait for it.
     let lazy =
@@ -121,7 +121,7 @@ fn sessions() -> Observed {
 #[test]
 fn parts_add_up() {
     let account = sessions().account().unwrap();
-    let parts = Part::ALL.into_iter().filter_map(|part| account.part_us(part));
+    let parts = Part::ALL.into_iter().filter_map(|part| account.parts[part]);
     let parts: Vec<f64> = parts.map(|us| us / 1e4).collect();
     assert_eq!(parts, [1.0, 0.5, 2.0, 3.0, 1.25, 0.5, 1.0, 0.75]);
     assert_eq!(parts.iter().sum::<f64>() * 1e4, account.time_us);
@@ -135,9 +135,9 @@ fn waits_are_no_longer_than_the_blocked_time() {
     let observed = Observed { row_locks: Some(30.0), ..sessions() };
     let account = observed.account().unwrap();
     // 4.75 are blocked, and one of them by the log.
-    let locked_us = account.part_us(Part::RowLocks).unwrap();
+    let locked_us = account.parts[Part::RowLocks].unwrap();
     assert!((locked_us - 4.75e4 * 4.75 / 5.75).abs() < 1e-6, "{locked_us}");
-    assert!(account.part_us(Part::Remainder).unwrap().abs() < 1e-6, "{account:?}");
+    assert!(account.parts[Part::Remainder].unwrap().abs() < 1e-6, "{account:?}");
 }
 
 /// Threads that serve clients, with what stacks tell of 4.75 that they did not do alone.
@@ -159,7 +159,7 @@ fn stacks_tell_what_blocks() {
         (WaitCause::Admission, 0.125),
     ];
     let account = with_stacks(5.0, &causes, 0.0);
-    let amount = |part| account.part_us(part).unwrap() / 1e4;
+    let amount = |part| account.parts[part].unwrap() / 1e4;
     // 5 were not alone, as they were timed; stacks have 2 of them.
     assert_eq!(amount(Part::RowLocks), 2.5);
     assert_eq!(amount(Part::Log), 0.25 + 1.25);
@@ -173,7 +173,7 @@ fn stacks_tell_what_blocks() {
 fn every_cause_has_its_part() {
     for cause in WaitCause::ALL {
         let account = with_stacks(5.0, &[(cause, 1.0)], 0.0);
-        assert!(account.part_us(Part::Remainder).unwrap().abs() < 1e-6, "{cause}: {account:?}");
+        assert!(account.parts[Part::Remainder].unwrap().abs() < 1e-6, "{cause}: {account:?}");
         assert_eq!(account.excess_share, 0.0, "{cause}");
     }
 }
@@ -182,14 +182,14 @@ fn every_cause_has_its_part() {
 fn what_has_no_name_is_told_by_the_server() {
     let causes = [(WaitCause::Unnamed, 3.0), (WaitCause::Metadata, 1.0)];
     let account = with_stacks(4.0, &causes, 0.0);
-    let amount = |part| account.part_us(part).unwrap() / 1e4;
+    let amount = |part| account.parts[part].unwrap() / 1e4;
     assert_eq!(amount(Part::Metadata), 1.0);
     // 3 behind row locks and 1 behind the flushes of others, of which 3 are unnamed.
     assert_eq!(amount(Part::RowLocks), 2.25);
     assert_eq!(amount(Part::Log), 0.25 + 0.75);
     assert_eq!(amount(Part::OtherWaits), 0.0);
     let named = with_stacks(4.0, &[(WaitCause::Unnamed, 1.0)], 3.0);
-    assert_eq!(named.part_us(Part::OtherWaits), Some(3e4));
+    assert_eq!(named.parts[Part::OtherWaits], Some(3e4));
 }
 
 /// A wait has in it what the thread then waited for a core; other such waits came before the work
@@ -200,7 +200,7 @@ fn waits_for_a_core_are_counted_once() {
         let account = with_stacks(all, &[(WaitCause::Metadata, 1.0)], 0.0);
         assert_eq!(account.excess_share, 0.0);
         [Part::Metadata, Part::CoreWait, Part::NetworkAndDriver, Part::Remainder]
-            .map(|part| (account.part_us(part).unwrap() / 1e4 * 1e6).round() / 1e6)
+            .map(|part| (account.parts[part].unwrap() / 1e4 * 1e6).round() / 1e6)
     };
     // Of 5.5 at other things than work and files.
     assert_eq!(amounts(4.0), [4.0, 0.5, 1.0, 1.0]);
@@ -220,12 +220,12 @@ fn without_sessions_parts_are_estimates_that_leave_no_less_than_nothing() {
     };
     let account = observed.account().unwrap();
     assert_eq!(account.known_by, KnownBy::Server);
-    assert_eq!(account.part_us(Part::NetworkAndDriver), Some(1e4));
-    assert_eq!(account.part_us(Part::Log), Some(1.25e4));
-    assert_eq!(account.part_us(Part::RowLocks), Some(3e4));
-    assert_eq!(account.part_us(Part::CoreWait), Some(0.75e4));
-    assert_eq!(account.part_us(Part::PageWrites), None);
-    assert!(account.part_us(Part::Remainder).unwrap().abs() < 1e-6, "{account:?}");
+    assert_eq!(account.parts[Part::NetworkAndDriver], Some(1e4));
+    assert_eq!(account.parts[Part::Log], Some(1.25e4));
+    assert_eq!(account.parts[Part::RowLocks], Some(3e4));
+    assert_eq!(account.parts[Part::CoreWait], Some(0.75e4));
+    assert_eq!(account.parts[Part::PageWrites], None);
+    assert!(account.parts[Part::Remainder].unwrap().abs() < 1e-6, "{account:?}");
     let bare = Observed {
         under_way: 4.0,
         ended_per_s: 100.0,
@@ -233,8 +233,8 @@ fn without_sessions_parts_are_estimates_that_leave_no_less_than_nothing() {
         ..Observed::default()
     };
     let account = bare.account().unwrap();
-    assert_eq!(account.part_us(Part::Running), None);
-    assert_eq!(account.part_us(Part::Remainder), Some(3e4));
+    assert_eq!(account.parts[Part::Running], None);
+    assert_eq!(account.parts[Part::Remainder], Some(3e4));
 }
 
 /// Samples are a second apart, and so may tell of more than the driver's window has.
@@ -256,13 +256,13 @@ fn parts_are_never_more_than_the_whole() {
         ..Observed::default()
     };
     let account = observed.account().unwrap();
-    let remainder_us = |of: &Account| of.part_us(Part::Remainder).unwrap();
+    let remainder_us = |of: &Account| of.parts[Part::Remainder].unwrap();
     let shown = (account.time_us, remainder_us(&account), account.excess_share);
     assert_eq!(shown, (4e4, 0.0, 0.5));
-    let parts: f64 = Part::ALL.iter().filter_map(|part| account.part_us(*part)).sum();
+    let parts: f64 = Part::ALL.iter().filter_map(|part| account.parts[*part]).sum();
     assert!((parts - account.time_us).abs() < 1e-6, "{account:?}");
-    assert_eq!(account.part_us(Part::Reads), Some(2e4));
+    assert_eq!(account.parts[Part::Reads], Some(2e4));
     let whole = Observed { under_way: 7.0, ..observed }.account().unwrap();
     assert_eq!((whole.excess_share, remainder_us(&whole)), (0.0, 0.0));
-    assert_eq!(whole.part_us(Part::NetworkAndDriver), Some(1e4));
+    assert_eq!(whole.parts[Part::NetworkAndDriver], Some(1e4));
 }

@@ -88,11 +88,11 @@ fn question(lab: &LabOutcome, cells: &LabCells<'_>) -> String {
         }
     });
     let dimensions: Vec<String> = dimensions.collect();
-    let engine = || lab.cells.first().map_or("the server", |cell| cell.engine.as_str());
-    match dimensions.as_slice() {
-        [] => format!("What throughput does {} give, and what bounds it?", engine()),
-        _ => format!("How does throughput depend on {}?", joined(&dimensions)),
+    if !dimensions.is_empty() {
+        return format!("How does throughput depend on {}?", joined(&dimensions));
     }
+    let engine = lab.cells.first().map_or("the server", |cell| cell.engine.as_str());
+    format!("What throughput does {engine} give, and what bounds it?")
 }
 
 /// Those with a mean.

@@ -82,29 +82,29 @@ impl CellOutcome {
     /// What tells cells apart: name and value of everything that a plan can vary, connections
     /// last. Of a lab without a plan, the device of data is among them.
     pub fn names(&self) -> Vec<(String, String)> {
-        let mut names = vec![("engine".to_owned(), self.engine.clone())];
         // A preset and places are settings where they differ.
-        let settings = self.settings.iter();
-        names.extend(settings.map(|(name, value)| (name.clone(), value.clone())));
-        if !self.settings.contains_key(DILATE) {
-            names.push((DILATE.to_owned(), "1".to_owned()));
-        }
-        if let (None, Some(device)) = (self.settings.get(DATA), self.places.get(DATA)) {
-            names.push((DATA.to_owned(), device.clone()));
-        }
-        names.push((INSTANCES.to_owned(), self.instances.to_string()));
-        names.push(("schemas".to_owned(), self.schemas.to_string()));
-        names.extend(self.cores.map(|cores| ("cores".to_owned(), cores.to_string())));
-        let warehouses = self.warehouses.iter();
-        names.extend(warehouses.map(|count| ("warehouses".to_owned(), count.to_string())));
-        names.push(("partitions".to_owned(), self.partitions.to_string()));
-        names.push(("workload".to_owned(), self.workload.clone()));
-        names.push(("style".to_owned(), self.style.clone()));
-        // A cell that has met no server yet does not say it.
-        let isolation = self.isolation.as_deref().unwrap_or("repeatable-read");
-        names.push(("isolation".to_owned(), isolation.to_owned()));
-        names.push((CONNECTIONS.to_owned(), self.connections.to_string()));
-        names
+        let settings =
+            self.settings.iter().map(|(name, value)| (name.as_str(), Some(value.clone())));
+        let unless_set = |name: &str, value: &str| {
+            Some(value.to_owned()).filter(|_| !self.settings.contains_key(name))
+        };
+        let count = |count: u32| Some(count.to_string());
+        let others = [
+            (DILATE, unless_set(DILATE, "1")),
+            (DATA, self.places.get(DATA).and_then(|device| unless_set(DATA, device))),
+            (INSTANCES, count(self.instances)),
+            ("schemas", count(self.schemas)),
+            ("cores", self.cores.and_then(count)),
+            ("warehouses", self.warehouses.and_then(count)),
+            ("partitions", count(self.partitions)),
+            ("workload", Some(self.workload.clone())),
+            ("style", Some(self.style.clone())),
+            // A cell that has met no server yet does not say it.
+            ("isolation", self.isolation.clone().or_else(|| Some("repeatable-read".to_owned()))),
+            (CONNECTIONS, count(self.connections)),
+        ];
+        let all = [("engine", Some(self.engine.clone()))].into_iter().chain(settings).chain(others);
+        all.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
     /// Has a repeat failed by itself, so that a missing number is NA?
@@ -171,13 +171,12 @@ pub fn labels_of_stored(cells: &[StoredCell]) -> Vec<(String, String)> {
 
 /// The model of all cells, by their places in the list.
 pub(crate) fn blocks(cells: &[CellOutcome], number: fn(&RepeatOutcome) -> Option<f64>) -> Blocks {
-    let mut measured = Vec::new();
-    for (cell, of) in cells.iter().enumerate() {
-        measured.extend(of.repeats.iter().filter_map(|repeat| {
-            Some(Observation { cell, block: repeat.block as usize, value: number(repeat)? })
-        }));
-    }
-    Blocks::of(&measured)
+    let repeats =
+        cells.iter().enumerate().flat_map(|(cell, of)| of.repeats.iter().map(move |r| (cell, r)));
+    let measured = repeats.filter_map(|(cell, repeat)| {
+        Some(Observation { cell, block: repeat.block as usize, value: number(repeat)? })
+    });
+    Blocks::of(&measured.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

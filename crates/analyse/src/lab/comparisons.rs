@@ -30,15 +30,6 @@ pub struct ComparedCell {
     pub new_order_p95_us: Ratio,
 }
 
-impl ComparedCell {
-    /// Takes the p-values away.
-    pub(crate) fn claim_nothing(&mut self) {
-        for ratio in [&mut self.nopm, &mut self.new_order_p95_us] {
-            (ratio.p_value, ratio.p_corrected) = (None, None);
-        }
-    }
-}
-
 /// A table for each dimension but connections and each combination of the others. Corrected
 /// p-values are those of all tables of one dimension together.
 pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellComparison> {
@@ -51,9 +42,7 @@ pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellCom
         }
         let mut tables = Vec::new();
         for slice in matrix.slices(index) {
-            let Some((first, base)) = slice.cells.first().copied() else {
-                continue;
-            };
+            let Some(&(first, base)) = slice.cells.first() else { continue };
             let row = |(value, place): &(usize, usize)| {
                 let cell = &cells[*place];
                 let ratio = |model: &Blocks, of: &MeanValue| {

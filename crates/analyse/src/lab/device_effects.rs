@@ -3,7 +3,7 @@
 
 use crate::lab::cells::{CellOutcome, DATA, matrix};
 use crate::lab::effects::{DimensionEffects, fitted};
-use base::by_key;
+use base::{by_key, value_of};
 use serde::Serialize;
 
 /// The effects of the cells whose data is on one device.
@@ -24,11 +24,8 @@ pub struct Extremes<'a> {
 /// Those of all devices, in the order of the cells; nothing where there is one device only, or
 /// nothing else varies.
 pub(crate) fn device_effects(cells: &[CellOutcome]) -> Vec<DeviceEffects> {
-    let with_device = |cell: &CellOutcome| {
-        let names = cell.names();
-        let device = names.into_iter().find_map(|(name, device)| (name == DATA).then_some(device));
-        Some((device?, cell.clone()))
-    };
+    let with_device =
+        |cell: &CellOutcome| Some((value_of(&cell.names(), DATA)?.to_owned(), cell.clone()));
     let by_device =
         by_key(cells.iter().map(with_device).collect::<Option<Vec<_>>>().unwrap_or_default());
     if by_device.len() < 2 {

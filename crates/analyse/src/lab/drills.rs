@@ -1,5 +1,6 @@
 //! What survived the drills of a cell.
 
+use crate::stats::statistics::mean;
 use serde::Serialize;
 use store::{LabId, Results, StoreResult, StoredDrill, StoredWitness};
 
@@ -134,9 +135,7 @@ pub fn drills(results: &Results, lab: LabId) -> StoreResult<Vec<DrillFigures>> {
         }
         figures.recovered = recoveries_s.len() as u32;
         figures.damaged = figures.damage.len() as u32;
-        let sum_s: f64 = recoveries_s.iter().sum();
-        figures.recovery_mean_s =
-            (!recoveries_s.is_empty()).then(|| sum_s / recoveries_s.len() as f64);
+        figures.recovery_mean_s = mean(&recoveries_s);
         figures.recovery_max_s = recoveries_s.into_iter().reduce(f64::max);
         if figures.drills > 0 {
             all.push(figures);

@@ -84,14 +84,9 @@ pub(crate) fn fitted(cells: &[CellOutcome], matrix: &Matrix) -> Vec<DimensionEff
     let counted = |column: usize| rows.iter().filter(|row| row.columns.contains(&column)).count();
     let effect = |value: &String, column: usize| {
         let found = fit.effect(column);
-        ValueEffect {
-            value: value.clone(),
-            repeats: counted(column),
-            ratio: RatioInterval::of(
-                found.map(|of| of.value.exp()),
-                found.filter(|_| freedom >= 1.0).map(interval),
-            ),
-        }
+        let known = found.filter(|_| freedom >= 1.0).map(interval);
+        let ratio = RatioInterval::of(found.map(|of| of.value.exp()), known);
+        ValueEffect { value: value.clone(), repeats: counted(column), ratio }
     };
     let of_dimension = |(index, dimension): (usize, &Dimension)| {
         let others = dimension.values[1..].iter().enumerate();

@@ -56,10 +56,8 @@ fn few(values: &[f64]) -> Vec<f64> {
 
 /// Throughput of the intervals of a cell's first repeat that has a number.
 fn series(results: &Results, cell: &CellOutcome) -> StoreResult<Vec<f64>> {
-    let Some(repeat) = cell.repeats.iter().find(|of| of.nopm.is_some()) else {
-        return Ok(Vec::new());
-    };
-    let run = Run::read(results, RepeatId(repeat.repeat_id))?;
+    let repeat = cell.repeats.iter().find(|of| of.nopm.is_some());
+    let run = repeat.map(|of| Run::read(results, RepeatId(of.repeat_id))).transpose()?.flatten();
     Ok(run.map_or_else(Vec::new, |run| run.nopm_series))
 }
 
@@ -74,10 +72,8 @@ fn verdict(results: &Results, lab: &LabOutcome) -> StoreResult<String> {
         return Ok(why.unwrap_or_default());
     }
     // What drills were for comes last; the throughput of a cell alone is said already.
-    let first = match lab.drills.is_empty() {
-        false => shown.len() - 1,
-        true => usize::from(is_one && shown.len() > 1),
-    };
+    let alone = usize::from(is_one && shown.len() > 1);
+    let first = if lab.drills.is_empty() { alone } else { shown.len() - 1 };
     Ok(shown.into_iter().skip(first).take(SENTENCES_MAX).collect::<Vec<_>>().join(" "))
 }
 

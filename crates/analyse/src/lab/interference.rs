@@ -37,24 +37,17 @@ pub fn interference(cells: &[CellOutcome]) -> Vec<Interference> {
     for slice in &slices {
         let of = slice.cells.iter().map(|(_, place)| (*place, &cells[*place]));
         let one = of.clone().find(|(_, cell)| cell.instances == 1);
-        let alone = one.and_then(|(_, cell)| cell.nopm.mean);
-        rows.extend(of.map(|(place, cell)| row(place, cell, alone)));
+        let alone = one.and_then(|(_, cell)| cell.nopm.mean).filter(|nopm| *nopm > 0.0);
+        rows.extend(of.map(|(place, cell)| Interference {
+            place,
+            instances: cell.instances,
+            nopm: cell.nopm.mean,
+            efficiency: cell.nopm.mean.zip(alone).map(|(together, alone)| together / alone),
+            spread: cell.instance_spread,
+        }));
     }
     rows.sort_by_key(|row| row.place);
     rows
-}
-
-/// `alone` is the NOPM of one server.
-fn row(place: usize, cell: &CellOutcome, alone: Option<f64>) -> Interference {
-    let nopm = cell.nopm.mean;
-    let both = nopm.zip(alone.filter(|nopm| *nopm > 0.0));
-    Interference {
-        place,
-        instances: cell.instances,
-        nopm,
-        efficiency: both.map(|(together, alone)| together / alone),
-        spread: cell.instance_spread,
-    }
 }
 
 #[cfg(test)]

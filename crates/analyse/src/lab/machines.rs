@@ -19,12 +19,9 @@ document! {
     let mine = blocks.iter().filter(|block| block.machine == machine.machine);
     let numbers = mine.clone().map(|block| block.block).collect::<Vec<u32>>();
     let repeats = cells.iter().flat_map(|cell| &cell.repeats);
-    let done = repeats
-        .filter(|repeat| repeat.nopm.is_some() && numbers.contains(&repeat.block))
-        .count();
-    let canaries = mine
-        .filter_map(|block| Some(block.canary?.cpu_ns as f64 / 1e3))
-        .collect::<Vec<f64>>();
+    let done = repeats.filter(|of| of.nopm.is_some() && numbers.contains(&of.block)).count();
+    let canaries = mine.filter_map(|block| Some(block.canary?.cpu_ns as f64 / 1e3));
+    let canaries = canaries.collect::<Vec<f64>>();
     let places = numbers.iter().map(|block| *block as usize).collect::<Vec<usize>>();
     {
         /// That of its host; `machine 1` where it is not known.

@@ -36,14 +36,7 @@ pub struct Dimension {
     /// In the order of the cells.
     pub values: Vec<String>,
     /// The names and values of the dimensions that are one here; of most there is one.
-    parts: Vec<DimensionPart>,
-}
-
-/// One of the things that make a dimension.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct DimensionPart {
-    name: String,
-    values: Vec<String>,
+    parts: Vec<(String, Vec<String>)>,
 }
 
 /// The cells by their places in each dimension.
@@ -77,11 +70,8 @@ pub struct NamedValue {
 impl NamedValue {
     /// Of one thing.
     pub fn of(name: &str, value: &str) -> NamedValue {
-        NamedValue {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            parts: vec![(name.to_owned(), value.to_owned())],
-        }
+        let (name, value) = (name.to_owned(), value.to_owned());
+        NamedValue { parts: vec![(name.clone(), value.clone())], name, value }
     }
 
     /// For people: `8 connections`, `hdd-15k`, `innodb_io_capacity=2000`.
@@ -104,25 +94,22 @@ impl Dimension {
     /// Its values as numbers, sizes like `512M` among them; `None` where one is none. Of dimensions
     /// that are one, the first counts.
     pub fn numbers(&self) -> Option<Vec<f64>> {
-        let first = self.parts.first()?;
-        first.values.iter().map(|value| number(value)).collect()
+        let (_, values) = self.parts.first()?;
+        values.iter().map(|value| number(value)).collect()
     }
 
     /// Its name; of dimensions that are one, each of theirs.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().map(|part| part.name.as_str())
+        self.parts.iter().map(|(name, _)| name.as_str())
     }
 
     /// One of its values, by index.
     pub fn named(&self, value: usize) -> NamedValue {
+        let parts = self.parts.iter().map(|(name, values)| (name.clone(), values[value].clone()));
         NamedValue {
             name: self.name.clone(),
             value: self.values[value].clone(),
-            parts: self
-                .parts
-                .iter()
-                .map(|part| (part.name.clone(), part.values[value].clone()))
-                .collect(),
+            parts: parts.collect(),
         }
     }
 }
@@ -161,11 +148,8 @@ impl Matrix {
                 found.expect("the values of a dimension are those of its cells")
             };
             let places: Vec<usize> = column.iter().map(place).collect();
-            let dimension = Dimension {
-                name: name.to_owned(),
-                values: values.clone(),
-                parts: vec![DimensionPart { name: name.to_owned(), values }],
-            };
+            let parts = vec![(name.to_owned(), values.clone())];
+            let dimension = Dimension { name: name.to_owned(), values, parts };
             let together = columns
                 .iter_mut()
                 .find(|(other, of)| *of == places && ![name, &other.name].contains(&CONNECTIONS));
@@ -174,9 +158,8 @@ impl Matrix {
                 None => columns.push((dimension, places)),
             }
         }
-        let places = (0..cells.len())
-            .map(|cell| columns.iter().map(|(_, places)| places[cell]).collect())
-            .collect();
+        let of_cell = |cell: usize| columns.iter().map(|(_, places)| places[cell]).collect();
+        let places = (0..cells.len()).map(of_cell).collect();
         Matrix { dimensions: columns.into_iter().map(|(dimension, _)| dimension).collect(), places }
     }
 
@@ -217,12 +200,8 @@ impl Matrix {
 
     /// Names and values of all dimensions but one.
     fn named(&self, but: usize, places: &[usize]) -> Vec<NamedValue> {
-        let others = self.dimensions.iter().enumerate();
-        others
-            .filter(|(index, _)| *index != but)
-            .zip(places)
-            .map(|((_, other), place)| other.named(*place))
-            .collect()
+        let others = self.dimensions.iter().enumerate().filter(|(index, _)| *index != but);
+        others.zip(places).map(|((_, other), place)| other.named(*place)).collect()
     }
 }
 

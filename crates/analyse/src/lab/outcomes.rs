@@ -1,7 +1,7 @@
 //! A lab as one document: its cells, what their repeats gave, and how well that is known.
 
 use crate::lab::cells::{CellOutcome, RepeatOutcome, blocks as model, matrix};
-use crate::lab::comparisons::{CellComparison, ComparedCell, comparisons};
+use crate::lab::comparisons::{CellComparison, comparisons};
 use crate::lab::device_effects::{DeviceEffects, device_effects};
 use crate::lab::drills::{DrillFigures, drills};
 use crate::lab::effects::{DimensionEffects, effects};
@@ -109,8 +109,9 @@ pub fn lab_outcome(results: &Results, id: LabId) -> StoreResult<LabOutcome> {
 /// The comparisons of a lab. Of repeats whose number was not known before nothing is claimed.
 fn compared(cells: &[CellOutcome], matrix: &Matrix, is_adaptive: bool) -> Vec<CellComparison> {
     let mut comparisons = comparisons(cells, matrix);
-    if is_adaptive {
-        comparisons.iter_mut().flat_map(|of| &mut of.rows).for_each(ComparedCell::claim_nothing);
+    let rows = comparisons.iter_mut().flat_map(|of| &mut of.rows).filter(|_| is_adaptive);
+    for ratio in rows.flat_map(|row| [&mut row.nopm, &mut row.new_order_p95_us]) {
+        (ratio.p_value, ratio.p_corrected) = (None, None);
     }
     comparisons
 }
@@ -118,12 +119,11 @@ fn compared(cells: &[CellOutcome], matrix: &Matrix, is_adaptive: bool) -> Vec<Ce
 fn cell_outcome(results: &Results, cell: &StoredCell) -> StoreResult<CellOutcome> {
     let repeats = results.repeats(cell.id)?;
     let again = results.measured_again(cell.id)?;
-    let is_again = |repeat: &Repeat| again.contains(&repeat.id);
     let counted = results.counted_repeats(cell)?;
     let measured = counted.iter().filter_map(|repeat| Run::read(results, *repeat).transpose());
     let measured = measured.collect::<StoreResult<Vec<_>>>()?;
-    let of_repeat = |repeat| RepeatOutcome {
-        measured_again: is_again(repeat),
+    let of_repeat = |repeat: &Repeat| RepeatOutcome {
+        measured_again: again.contains(&repeat.id),
         ..RepeatOutcome::of(repeat, &measured)
     };
     let repeat_outcomes = repeats.iter().map(of_repeat).collect();

@@ -84,23 +84,19 @@ pub fn compare_runs(results: &Results, asked: &ComparisonAsked) -> StoreResult<R
     let mut notes = Vec::new();
     let base = placed(results, &asked.base, &mut notes)?;
     let other = placed(results, &asked.other, &mut notes)?;
-    let ids = |side: &[PlacedRun]| -> Vec<RepeatId> { side.iter().map(|one| one.run.id).collect() };
+    let ids = |side: &[PlacedRun]| side.iter().map(|one| one.run.id).collect_vec();
     let differences = differences(results, &ids(&base), &ids(&other))?;
     let names = [asked.base.name.as_str(), asked.other.name.as_str()];
     let paired = Paired::of(results, [&base, &other])?;
     let runs = base.len() + other.len();
-    let [base, other] =
-        [base, other].map(|side| side.into_iter().map(|one| one.run).collect::<Vec<Run>>());
-    let model = |number: fn(&RunNumbers) -> Option<f64>| {
+    let [base, other] = [base, other].map(|side| side.into_iter().map(|one| one.run).collect_vec());
+    let ratio = |of: fn(&Run) -> Option<f64>, number: fn(&RunNumbers) -> Option<f64>| {
         let measured = paired.measured.iter().filter_map(|one| {
-            let value = number(one)?;
-            Some(Observation { value, ..one.at })
+            let (cell, block) = one.place;
+            Some(Observation { cell, block, value: number(one)? })
         });
-        let found = Blocks::of(&measured.collect::<Vec<_>>());
-        found.contrast(OTHER, Base(BASE))
-    };
-    let ratio = |of: fn(&Run) -> Option<f64>, number| {
-        Ratio::of(&MeanValue::over_runs(&other, of), model(number).as_ref())
+        let contrast = Blocks::of(&measured.collect_vec()).contrast(OTHER, Base(BASE));
+        Ratio::of(&MeanValue::over_runs(&other, of), contrast.as_ref())
     };
     let mut nopm = ratio(|run| run.nopm, |one| one.nopm);
     let mut p95 = ratio(|run| run.p95_us, |one| one.p95_us);
@@ -163,14 +159,15 @@ fn placed(
 
 /// Numbers of one run, and where the model has them.
 struct RunNumbers {
-    at: Observation,
+    /// Its cell and its block.
+    place: (usize, usize),
     nopm: Option<f64>,
     p95_us: Option<f64>,
 }
 
 impl RunNumbers {
-    fn of(run: &Run, at: Observation) -> RunNumbers {
-        RunNumbers { at, nopm: run.nopm, p95_us: run.p95_us }
+    fn of(&Run { nopm, p95_us, .. }: &Run, place: (usize, usize)) -> RunNumbers {
+        RunNumbers { place, nopm, p95_us }
     }
 }
 
@@ -204,8 +201,7 @@ impl Paired {
         let mut compared = BTreeSet::new();
         for (cell, side) in sides.iter().enumerate() {
             for one in *side {
-                let at = Observation { cell, block: block_of(one.block), value: 0.0 };
-                measured.push(RunNumbers::of(&one.run, at));
+                measured.push(RunNumbers::of(&one.run, (cell, block_of(one.block))));
                 compared.insert((one.block.0, one.cell));
             }
         }
@@ -220,8 +216,7 @@ impl Paired {
                 for repeat in results.repeats(cell.id)? {
                     let run = Run::read(results, repeat.id)?.filter(|_| repeat.is_whole());
                     let block = block_of((lab, repeat.block));
-                    let at = Observation { cell: last, block, value: 0.0 };
-                    measured.extend(run.map(|run| RunNumbers::of(&run, at)));
+                    measured.extend(run.map(|run| RunNumbers::of(&run, (last, block))));
                 }
             }
         }
@@ -238,10 +233,7 @@ impl Paired {
             pairs.len() >= CLAIM_REPEATS_MIN.min(sides[BASE].len()).min(sides[OTHER].len());
         let numbers = |(block, first): (usize, &usize)| {
             let pair = order[*first..*first + 2].iter();
-            let numbers = pair.map(|(cell, one)| {
-                RunNumbers::of(&one.run, Observation { cell: *cell, block, value: 0.0 })
-            });
-            numbers.collect::<Vec<_>>()
+            pair.map(move |(cell, one)| RunNumbers::of(&one.run, (*cell, block)))
         };
         let measured = pairs.iter().enumerate().flat_map(numbers).collect();
         Paired {

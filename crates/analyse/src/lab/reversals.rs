@@ -3,6 +3,7 @@
 
 use crate::lab::comparisons::CellComparison;
 use crate::lab::matrix::NamedValue;
+use base::by_key;
 use serde::Serialize;
 
 /// One value against the baseline, in all combinations of what else varies.
@@ -27,43 +28,19 @@ pub struct ReversalPlace {
 /// Those of a lab: each has places where the value helps and places where it hurts. Differences
 /// that chance may make, given how many places were looked at, are in neither.
 pub(crate) fn reversals(comparisons: &[CellComparison]) -> Vec<Reversal> {
-    let mut all: Vec<Reversal> = Vec::new();
-    for comparison in comparisons {
-        for row in &comparison.rows {
-            let difference = row.nopm.percent_difference.filter(|_| row.nopm.differs());
-            let Some(percent_difference) = difference else {
-                continue;
-            };
-            let place = ReversalPlace { others: comparison.others.clone(), percent_difference };
-            let of = Reversal {
-                dimension: comparison.dimension.clone(),
-                baseline: comparison.baseline.clone(),
-                value: row.value.clone(),
-                helps: Vec::new(),
-                hurts: Vec::new(),
-            };
-            let known = all.iter().position(|other| other.is_about_same_as(&of));
-            let index = known.unwrap_or_else(|| {
-                all.push(of);
-                all.len() - 1
-            });
-            if percent_difference > 0.0 {
-                all[index].helps.push(place);
-            } else {
-                all[index].hurts.push(place);
-            }
-        }
-    }
-    all.retain(|of| !of.helps.is_empty() && !of.hurts.is_empty());
-    all
-}
-
-impl Reversal {
-    fn is_about_same_as(&self, other: &Reversal) -> bool {
-        self.dimension == other.dimension
-            && self.baseline == other.baseline
-            && self.value == other.value
-    }
+    let rows = comparisons.iter().flat_map(|of| of.rows.iter().map(move |row| (of, row)));
+    let differences = by_key(rows.filter_map(|(of, row)| {
+        let percent_difference = row.nopm.percent_difference.filter(|_| row.nopm.differs())?;
+        let place = ReversalPlace { others: of.others.clone(), percent_difference };
+        Some(([&of.dimension, &of.baseline, &row.value], place))
+    }));
+    let reversal = |(what, places): ([&String; 3], Vec<ReversalPlace>)| {
+        let [dimension, baseline, value] = what.map(String::clone);
+        let (helps, hurts) = places.into_iter().partition(|of| of.percent_difference > 0.0);
+        Reversal { dimension, baseline, value, helps, hurts }
+    };
+    let all = differences.into_iter().map(reversal);
+    all.filter(|of| !of.helps.is_empty() && !of.hurts.is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::lab::cells::{CellOutcome, blocks};
 use crate::lab::matrix::{CONNECTIONS, Dimension, Matrix, NamedValue};
 use crate::stats::blocks::{Base, Blocks, Contrast};
 use crate::stats::statistics::CONFIDENCE;
+use base::document;
 use serde::Serialize;
 
 /// A gain that is worth having: beyond a value that no larger one exceeds by more, there is no need
@@ -66,33 +67,46 @@ pub struct SweepPoint {
     pub nopm_half_width: Option<f64>,
 }
 
-/// Where a curve turns. Values are those of the plan.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Turning {
-    /// With the highest mean.
-    pub best: String,
-    /// The least beyond which a gain above 5 % is excluded; `None` where that cannot be said of any
-    /// but the last.
-    pub enough: Option<String>,
-    /// The largest gain over `best` by a larger value that is not excluded; `None` where there is
-    /// none, or it is not known.
-    pub gain_beyond_best_percent: Option<f64>,
-    /// The largest that is not shown to be worse than the best.
-    pub most: String,
-    /// A value above `most` is shown to be worse than the best: more hurts.
-    pub hurts: bool,
-    /// The last value is the best, and all others are shown to be worse.
-    #[serde(skip)]
-    pub is_rising: bool,
-    /// Each value has three repeats or more. Of others nothing is said.
-    pub proven: bool,
-    /// Values of which nothing is said: they have no number, or failed in a larger share of their
-    /// repeats than others did.
-    pub unknown: Vec<String>,
-    /// Where the largest values are among those: the last of which something is said.
-    pub ends_at: Option<String>,
-    /// The same in words.
-    pub finding: String,
+document! {
+    /// Where a curve turns. Values are those of the plan.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Turning from (curve: &Curve<'_>, values: &[&str]);
+    let Curve { known, worse, at_best, .. } = curve;
+    let last = known.len() - 1;
+    let name = |at: usize| known[at].name.to_owned();
+    let gain = |at: usize| curve.gain_beyond(at);
+    let enough = (0..last).find(|at| gain(*at).is_some_and(|gain| gain <= GAIN_SHARE));
+    // The best is not worse than itself.
+    let most = worse.iter().rposition(|worse| !worse).unwrap_or(*at_best);
+    let is_known = |value: &&&str| known.iter().any(|of| of.name == **value);
+    let unknown = values.iter().filter(|value| !is_known(value)).map(|value| (*value).to_owned());
+    {
+        /// With the highest mean.
+        pub best: String = name(*at_best),
+        /// The least beyond which a gain above 5 % is excluded; `None` where that cannot be said of
+        /// any but the last.
+        pub enough: Option<String> = enough.map(name),
+        /// The largest gain over `best` by a larger value that is not excluded; `None` where there
+        /// is none, or it is not known.
+        pub gain_beyond_best_percent: Option<f64> = gain(*at_best).map(|share| share * 100.0),
+        /// The largest that is not shown to be worse than the best.
+        pub most: String = name(most),
+        /// A value above `most` is shown to be worse than the best: more hurts.
+        pub hurts: bool = most < last,
+        /// The last value is the best, and all others are shown to be worse.
+        #[serde(skip)]
+        pub is_rising: bool = *at_best == last && worse[..last].iter().all(|worse| *worse),
+        /// Each value has three repeats or more. Of others nothing is said.
+        pub proven: bool = curve.supports_claims(),
+        /// Values of which nothing is said: they have no number, or failed in a larger share of
+        /// their repeats than others did.
+        pub unknown: Vec<String> = unknown.collect(),
+        /// Where the largest values are among those: the last of which something is said.
+        pub ends_at: Option<String> =
+            (values.last() != Some(&known[last].name)).then(|| name(last)),
+        /// The same in words.
+        pub finding: String = String::new(),
+    }
 }
 
 /// A curve for each variable with three numbers or more, and each combination of what else varies.
@@ -115,45 +129,36 @@ fn curves(
     let model = blocks(cells, |repeat| repeat.nopm);
     let mut all = Vec::new();
     for (index, dimension) in matrix.dimensions().iter().enumerate() {
-        let numbers = dimension.numbers().filter(|_| is_meant(dimension));
-        let Some(numbers) = numbers else { continue };
+        let Some(numbers) = dimension.numbers().filter(|_| is_meant(dimension)) else { continue };
         let zero_is_amount = !is_among(dimension, &ZERO_IS_A_MODE);
         for mut slice in matrix.slices(index) {
             slice.cells.retain(|(value, _)| zero_is_amount || numbers[*value] != 0.0);
             if slice.cells.len() < POINTS_MIN {
                 continue;
             }
-            let mut measured: Vec<(SweepPoint, usize)> = slice
-                .cells
-                .iter()
-                .map(|(value, cell)| {
-                    let nopm = &cells[*cell].nopm;
-                    let point = SweepPoint {
-                        value: dimension.values[*value].clone(),
-                        number: numbers[*value],
-                        ordinal: cells[*cell].ordinal,
-                        nopm: nopm.mean,
-                        nopm_half_width: nopm.half_width(),
-                    };
-                    (point, *cell)
-                })
-                .collect();
-            measured.sort_by(|(one, _), (other, _)| one.number.total_cmp(&other.number));
-            let numbers = measured.iter().filter(|(point, _)| point.nopm.is_some());
-            let failed_more = |of: usize| {
-                numbers.clone().any(|(_, other)| cells[of].failed_more_often(&cells[*other]))
+            slice.cells.sort_by(|(one, _), (other, _)| numbers[*one].total_cmp(&numbers[*other]));
+            let point = |(value, cell): &(usize, usize)| SweepPoint {
+                value: dimension.values[*value].clone(),
+                number: numbers[*value],
+                ordinal: cells[*cell].ordinal,
+                nopm: cells[*cell].nopm.mean,
+                nopm_half_width: cells[*cell].nopm.half_width(),
             };
-            let known = measured.iter().filter_map(|(point, cell)| {
-                let mean = point.nopm.filter(|_| !failed_more(*cell))?;
-                Some(KnownValue { name: &point.value, mean, cell: *cell })
+            let points: Vec<SweepPoint> = slice.cells.iter().map(point).collect();
+            let places =
+                || points.iter().zip(&slice.cells).map(|(point, (_, cell))| (point, *cell));
+            let failed_more = |of: usize| {
+                let mut with_mean = places().filter(|(point, _)| point.nopm.is_some());
+                with_mean.any(|(_, other)| cells[of].failed_more_often(&cells[other]))
+            };
+            let known = places().filter_map(|(point, cell)| {
+                let mean = point.nopm.filter(|_| !failed_more(cell))?;
+                Some(KnownValue { name: &point.value, mean, cell })
             });
-            let values = measured.iter().map(|(point, _)| point.value.as_str());
-            all.push(Sweep {
-                dimension: dimension.name.clone(),
-                others: slice.others,
-                turning: turning(&Curve::of(&model, known.collect()), &values.collect::<Vec<_>>()),
-                points: measured.into_iter().map(|(point, _)| point).collect(),
-            });
+            let values: Vec<&str> = points.iter().map(|point| point.value.as_str()).collect();
+            let turning = turning(&Curve::of(&model, known.collect()), &values);
+            let dimension = dimension.name.clone();
+            all.push(Sweep { dimension, others: slice.others, points, turning });
         }
     }
     all
@@ -185,11 +190,14 @@ struct Curve<'a> {
 impl<'a> Curve<'a> {
     fn of(model: &'a Blocks, known: Vec<KnownValue<'a>>) -> Curve<'a> {
         // Of equals the first: less of it does as well.
-        let best = (0..known.len())
-            .rev()
-            .max_by(|one, other| known[*one].mean.total_cmp(&known[*other].mean));
+        let by_mean = |a: &usize, b: &usize| known[*a].mean.total_cmp(&known[*b].mean);
+        let best = (0..known.len()).rev().max_by(by_mean);
         let mut curve = Curve { model, at_best: best.unwrap_or(0), worse: Vec::new(), known };
-        curve.worse = (0..curve.known.len()).map(|at| curve.is_worse(at)).collect();
+        let is_worse = |at: usize| {
+            let interval = curve.interval(at, curve.best());
+            at != curve.at_best && interval.is_some_and(|[_, high]| high < 1.0)
+        };
+        curve.worse = (0..curve.known.len()).map(is_worse).collect();
         curve
     }
 
@@ -215,11 +223,6 @@ impl<'a> Curve<'a> {
         self.contrast(at, base)?.interval(each)
     }
 
-    fn is_worse(&self, at: usize) -> bool {
-        let interval = self.interval(at, self.best());
-        at != self.at_best && interval.is_some_and(|[_, high]| high < 1.0)
-    }
-
     /// The largest gain over the value at `at` by a larger one that is not excluded, as a share;
     /// `None` where one is not known.
     fn gain_beyond(&self, at: usize) -> Option<f64> {
@@ -237,34 +240,11 @@ impl<'a> Curve<'a> {
 
 /// Where throughput turns, of all values in ascending order.
 fn turning(curve: &Curve<'_>, values: &[&str]) -> Option<Turning> {
-    let known = &curve.known;
-    if known.len() < POINTS_MIN {
+    if curve.known.len() < POINTS_MIN {
         return None;
     }
-    let last = known.len() - 1;
-    let enough = (0..last).find(|at| {
-        let gain = curve.gain_beyond(*at);
-        gain.is_some_and(|gain| gain <= GAIN_SHARE)
-    });
-    let at_most = curve.worse.iter().rposition(|worse| !worse)?;
-    let gain = curve.gain_beyond(curve.at_best);
-    let is_known = |value: &&&str| known.iter().any(|of| of.name == **value);
-    let unknown = values.iter().filter(|value| !is_known(value)).map(|value| (*value).to_owned());
-    let end = known[last].name;
-    let mut turning = Turning {
-        best: curve.best().name.to_owned(),
-        enough: enough.map(|at| known[at].name.to_owned()),
-        gain_beyond_best_percent: gain.map(|share| share * 100.0),
-        most: known[at_most].name.to_owned(),
-        hurts: at_most < last,
-        is_rising: curve.at_best == last && curve.worse[..last].iter().all(|worse| *worse),
-        proven: curve.supports_claims(),
-        unknown: unknown.collect(),
-        ends_at: (values.last() != Some(&end)).then(|| end.to_owned()),
-        finding: String::new(),
-    };
-    turning.finding = finding(curve, &turning);
-    Some(turning)
+    let turning = Turning::of(curve, values);
+    Some(Turning { finding: finding(curve, &turning), ..turning })
 }
 
 fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
@@ -274,10 +254,8 @@ fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
     if !turning.proven {
         parts.push("values with fewer than three repeats support no claim".to_owned());
     }
-    let alike: Vec<&str> = (0..known.len())
-        .filter(|at| *at != curve.at_best && !worse[*at])
-        .map(|at| known[at].name)
-        .collect();
+    let alike = (0..known.len()).filter(|at| *at != curve.at_best && !worse[*at]);
+    let alike: Vec<&str> = alike.map(|at| known[at].name).collect();
     // Nothing is said of what lies beyond.
     let up_to = turning.ends_at.as_ref().map_or_else(String::new, |end| format!(" up to {end}"));
     if turning.is_rising && turning.ends_at.is_none() {
@@ -317,9 +295,7 @@ fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
 
 /// `-12 %, p = 0.003`, corrected for all pairs of the curve.
 fn lost(curve: &Curve<'_>, at: usize) -> String {
-    let Some(contrast) = curve.contrast(at, curve.best()) else {
-        return String::new();
-    };
+    let Some(contrast) = curve.contrast(at, curve.best()) else { return String::new() };
     let percent = (contrast.ratio() - 1.0) * 100.0;
     let p = match contrast.p_value().map(|p| (p * curve.pairs()).min(1.0)) {
         Some(p) if p >= 0.001 => format!(", p = {p:.3}"),

@@ -2,6 +2,7 @@
 //! be of, or of nothing.
 
 use device::Role;
+use itertools::Itertools;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{ABSENT, Aspect, Fact, Lab, Moment, NewCell, Repeat, RepeatId, Results, StoreResult};
@@ -60,17 +61,11 @@ pub(crate) fn differences(
     other: &[RepeatId],
 ) -> StoreResult<Vec<Difference>> {
     let [base, other] = [facts(results, base)?, facts(results, other)?];
-    let is_version = |(aspect, _): &&(Aspect, String)| *aspect == Aspect::Version;
-    let versions: BTreeSet<&String> = [&base, &other]
-        .iter()
-        .flat_map(|facts| facts.iter().filter(|(key, _)| is_version(key)))
-        .flat_map(|(_, values)| values)
-        .collect();
+    let both = base.iter().chain(&other);
+    let versions = both.filter(|((aspect, _), _)| *aspect == Aspect::Version);
+    let is_one_version = versions.flat_map(|(_, values)| values).all_equal_value().is_ok();
     // Another version has other variables, which is no news; and some runs have none recorded.
-    let is_told = |name: &str| match name.strip_prefix(VARIABLE) {
-        Some(_) => versions.len() == 1,
-        None => true,
-    };
+    let is_told = |name: &str| is_one_version || !name.starts_with(VARIABLE);
     let keys: BTreeSet<&(Aspect, String)> = base.keys().chain(other.keys()).collect();
     let difference = |key: &(Aspect, String)| {
         let values = |facts: &ValuesByFact| match facts.get(key) {
@@ -138,10 +133,8 @@ fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<Fact> {
 
 fn of_host(lab: &Lab, facts: Vec<(String, String)>) -> Vec<Fact> {
     let lasting = facts.into_iter().filter(|(name, _)| !PASSING_FACTS.contains(&name.as_str()));
-    let aspect = |name: &str| match KERNEL_FACTS.contains(&name) {
-        true => Aspect::Kernel,
-        false => Aspect::Host,
-    };
+    let is_of_kernel = |name: &str| KERNEL_FACTS.contains(&name);
+    let aspect = |name: &str| if is_of_kernel(name) { Aspect::Kernel } else { Aspect::Host };
     let of_host = lasting.map(|(name, value)| Fact::new(aspect(&name), name, value));
     let version = Fact::new(Aspect::Mydyno, "mydyno_version", &lab.mydyno_version);
     of_host.chain([version]).collect()

@@ -3,6 +3,7 @@
 //! nothing more.
 
 use crate::stats::student::Student;
+use itertools::Itertools;
 
 /// Level, two slopes and the corner.
 const PARAMETERS: usize = 4;
@@ -52,37 +53,28 @@ pub(crate) fn bend(
     noise_share: f64,
 ) -> Option<Bend> {
     let usable = points.iter().filter(|point| point.value > 0.0 && point.value.is_finite());
-    let logs: Vec<(f64, f64)> =
-        usable.map(|point| (point.connections.ln(), point.value.ln())).collect();
+    let logs = usable.map(|point| (point.connections.ln(), point.value.ln())).collect_vec();
     let turns = |lines: &BrokenLine| match turn {
         BendDirection::Down => lines.slope_after < lines.slope_before,
         BendDirection::Up => lines.slope_after > lines.slope_before,
     };
-    let fits: Vec<(u32, BrokenLine)> = corners
-        .iter()
-        .filter_map(|corner| Some((*corner, lines(&logs, f64::from(*corner).ln())?)))
-        .filter(|(_, lines)| turns(lines))
-        .collect();
-    let (corner, best) =
-        fits.iter().min_by(|one, other| one.1.squares.total_cmp(&other.1.squares))?;
-    let freedom = logs.len().saturating_sub(PARAMETERS);
+    let fit = |corner: &u32| Some((*corner, lines(&logs, f64::from(*corner).ln()).filter(turns)?));
+    let fits = corners.iter().filter_map(fit).collect_vec();
+    let (corner, best) = fits.iter().min_by(|(_, a), (_, b)| a.squares.total_cmp(&b.squares))?;
+    let freedom = logs.len().saturating_sub(PARAMETERS) as f64;
     // Fewer points than that fit any corner equally well.
-    let allowed = if freedom == 0 {
+    let allowed = if freedom == 0.0 {
         f64::INFINITY
     } else {
-        let student = Student { degrees_of_freedom: freedom as f64 };
-        let variance = (best.squares / freedom as f64).max(noise_share.powi(2));
+        let variance = (best.squares / freedom).max(noise_share.powi(2));
+        let student = Student { degrees_of_freedom: freedom };
         best.squares + student.reach(INSIDE).powi(2) * variance
     };
     let mut open =
         fits.iter().filter(|(_, lines)| lines.squares <= allowed).map(|(corner, _)| *corner);
     let low = open.next().unwrap_or(*corner);
-    Some(Bend {
-        corner: *corner,
-        low,
-        high: open.next_back().unwrap_or(low),
-        slope_after: best.slope_after,
-    })
+    let high = open.next_back().unwrap_or(low);
+    Some(Bend { corner: *corner, low, high, slope_after: best.slope_after })
 }
 
 /// Least squares for two lines that meet at `corner`; `None` where the points do not determine

@@ -65,7 +65,7 @@ impl RampCpu {
 #[cfg(test)]
 mod tests {
     use super::{CpuOf, RampCpu};
-    use crate::run::resources::{HostMachine, OfWindow, Resources, ServerCores};
+    use crate::run::resources::{HostMachine, Resources, ServerCores};
     use crate::run::samples::{Samples, Window};
     use crate::run::usage::CpuShares;
 
@@ -75,7 +75,7 @@ mod tests {
     /// which the emulation spins 0.5.
     fn used(machine: HostMachine) -> Resources {
         let samples = Samples::default();
-        let mut used = Resources::of(&OfWindow { samples: &samples, window: WINDOW });
+        let mut used = Resources::of(&samples.within(WINDOW));
         used.host.machine = Some(machine);
         used.host.cpu_cores = Some(4.0);
         used.host.cpu.user = Some(0.5);

@@ -104,18 +104,16 @@ impl RampPoint {
                 ThroughputMetric::Tpm => NO_TRANSACTIONS,
             };
             self.reason_code = Some(code.to_owned());
-            let reason = format!("no {} ended in the window", metric.transaction());
-            self.reason = Some(format!("{reason}; take a longer one"));
+            self.reason =
+                Some(format!("no {} ended in the window; take a longer one", metric.transaction()));
             return Ok(());
         }
         self.nopm = run.nopm.mean;
-        self.nopm_half_width = run.nopm.estimate.map(|estimate| estimate.half_width());
-        self.nopm_noise_share =
-            run.nopm.estimate.map(|estimate| estimate.standard_error / estimate.mean);
+        self.nopm_half_width = run.nopm.half_width();
+        self.nopm_noise_share = run.nopm.estimate.map(|of| of.standard_error / of.mean);
         self.new_order_p95_us = run.new_order_p95_us.mean;
         let window = results.window_totals(repeat.id)?;
-        let p90_ns = window.primary().quantile_ns(0.9);
-        self.primary_p90_us = p90_ns.map(|ns| ns as f64 / 1e3);
+        self.primary_p90_us = window.primary().quantile_ns(0.9).map(|ns| ns as f64 / 1e3);
         for (transaction, totals) in window.iter() {
             let transaction = &transaction.name;
             if totals.completed() < KINK_TRANSACTIONS_MIN {
@@ -124,8 +122,7 @@ impl RampPoint {
             if let Some(ns) = totals.quantile_ns(0.9) {
                 self.p90_us.insert(transaction.clone(), ns as f64 / 1e3);
                 let noise = percentile_noise_share(results, repeat.id, transaction, totals, 0.9)?;
-                let noise = noise.map(|noise| (transaction.clone(), noise));
-                self.p90_noise_share.extend(noise);
+                self.p90_noise_share.extend(noise.map(|noise| (transaction.clone(), noise)));
             }
         }
         self.retries_share = retries_share(&window);
@@ -133,11 +130,9 @@ impl RampPoint {
         self.remarks = remarks(&of_window, &cell.what);
         let samples = Samples::read(results, repeat.id)?;
         let of = ReadRepeat { results, repeat, cell, totals: &window, samples: &samples };
-        let used = used_by(of)?;
-        let spin_ns =
-            of.window().and_then(|whole| samples.mean(whole, MetricSource::Shim, "spin_ns", ""));
-        let spin_cores = spin_ns.unwrap_or(0.0) / 1e9;
-        self.cpu = used.and_then(|used| RampCpu::of(&used, spin_cores));
+        let whole = of.window().map(|whole| samples.within(whole));
+        let spin_cores = whole.and_then(|of| of.mean_s(MetricSource::Shim, "spin_ns", ""));
+        self.cpu = used_by(of)?.and_then(|used| RampCpu::of(&used, spin_cores.unwrap_or(0.0)));
         Ok(())
     }
 

@@ -92,28 +92,17 @@ pub fn ramps(results: &Results, lab: LabId) -> StoreResult<Vec<RampOutcome>> {
 }
 
 fn outcome(results: &Results, stored: &StoredRamp) -> StoreResult<RampOutcome> {
-    let StandingPoints { points, failed } = standing_points(results, stored.id, false)?;
-    let limits = &stored.what.limits;
+    let points = standing_points(results, stored.id, false)?;
+    let counted = points.iter().filter(|point| point.is_good()).chain(failure(&points));
+    let ramp = stored.finished_utc_ns.map(|_| Ramp::replayed(&stored.what.limits, counted));
     // Only a foreign hand can have stored limits that make no sense.
-    let ramp = || {
-        let good = points.iter().filter(|point| point.is_good());
-        Ramp::replayed(limits, good.chain(&failed)).ok()
-    };
-    let saturation = stored.finished_utc_ns.and_then(|_| ramp()).map(|ramp| ramp.saturation());
+    let saturation = ramp.and_then(Result::ok).map(|ramp| ramp.saturation());
     let cell = points.first().map(|point| results.cell(CellId(point.cell_id))).transpose()?;
     Ok(RampOutcome::of(&stored.what, cell.as_ref().map(|cell| &cell.what), points, saturation))
 }
 
-/// The points of a ramp that count.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StandingPoints {
-    /// In the order of measurement; the failed ones are the last.
-    pub points: Vec<RampPoint>,
-    /// What ended the ramp, where it was a failure.
-    pub failed: Option<RampPoint>,
-}
-
-/// Which stored points of a ramp count; with `is_taken_up`, as it is about to go on.
+/// Which stored points of a ramp count, in the order of measurement; with `is_taken_up`, as it is
+/// about to go on. Failed ones, which ended it, are the last.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -121,11 +110,11 @@ pub fn standing_points(
     results: &Results,
     ramp: RampId,
     is_taken_up: bool,
-) -> StoreResult<StandingPoints> {
-    let mut attempts = Vec::new();
-    for repeat in results.ramp_points(ramp)? {
-        attempts.push(((repeat.cell, repeat.ordinal), ramp_point(results, &repeat)?));
-    }
+) -> StoreResult<Vec<RampPoint>> {
+    let points = results.ramp_points(ramp)?.into_iter();
+    let attempts = points
+        .map(|repeat| Ok(((repeat.cell, repeat.ordinal), ramp_point(results, &repeat)?)))
+        .collect::<StoreResult<Vec<_>>>()?;
     Ok(standing(&attempts, is_taken_up))
 }
 
@@ -135,15 +124,10 @@ pub fn standing_points(
 fn standing<K: PartialEq>(
     attempts: &[(K, Option<RampPoint>)],
     is_taken_up: bool,
-) -> StandingPoints {
-    let disproves = |point: &RampPoint| {
-        let code = point.reason_code.as_deref();
-        code.is_some_and(|code| DISPROVING.contains(&code))
-    };
+) -> Vec<RampPoint> {
     let last = |is: &dyn Fn(&RampPoint) -> bool, among: usize| {
-        let found = attempts[..among].iter();
-        let mut found = found.map(|(_, point)| point.as_ref().is_some_and(is));
-        found.rposition(|is| is).map_or(0, |index| index + 1)
+        let found = attempts[..among].iter().rposition(|(_, point)| point.as_ref().is_some_and(is));
+        found.map_or(0, |index| index + 1)
     };
     let all = attempts.len();
     let failures_from = if is_taken_up { all } else { last(&RampPoint::is_good, all) };
@@ -154,10 +138,18 @@ fn standing<K: PartialEq>(
         let counts = |point: &&RampPoint| is_last && (index >= failures_from || point.is_good());
         points.extend(point.as_ref().filter(counts).cloned());
     }
+    points
+}
+
+/// What ended a ramp of these points, where it was a failure.
+fn failure(points: &[RampPoint]) -> Option<&RampPoint> {
     let mut failures = points.iter().filter(|point| !point.is_good());
     let disproof = failures.clone().rfind(|point| disproves(point));
-    let failed = disproof.or_else(|| failures.next_back());
-    StandingPoints { failed: failed.cloned(), points }
+    disproof.or_else(|| failures.next_back())
+}
+
+fn disproves(point: &RampPoint) -> bool {
+    point.reason_code.as_deref().is_some_and(|code| DISPROVING.contains(&code))
 }
 
 #[cfg(test)]

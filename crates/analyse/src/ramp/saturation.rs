@@ -39,9 +39,6 @@ pub struct Saturation {
     pub connections_high: Option<u32>,
     /// `None`: no condition showed up to the largest count, or before the points were used up.
     pub reason: Option<StopReason>,
-    /// In the order measured.
-    #[serde(skip)]
-    pub curve: Vec<RampPoint>,
 }
 
 /// What ended a ramp, with the number that it rests on.
@@ -159,11 +156,9 @@ impl fmt::Display for Saturation {
             return write!(f, "no saturation point: {lead}{reason}");
         };
         write!(f, "saturation point: {}", connections_words(connections))?;
-        match (self.connections_low, self.connections_high) {
-            (Some(low), Some(high)) if low < high => {
-                write!(f, " (it may be anywhere from {low} to {high})")?;
-            }
-            _ => {}
+        let range = self.connections_low.zip(self.connections_high);
+        if let Some((low, high)) = range.filter(|(low, high)| low < high) {
+            write!(f, " (it may be anywhere from {low} to {high})")?;
         }
         write!(f, "; {lead}{reason}")
     }
@@ -194,15 +189,8 @@ pub struct Ramp {
     failed: Option<RampPoint>,
 }
 
-/// Where a condition begins, and what would tell it more exactly.
-struct StopPlace {
-    last_good: Option<u32>,
-    low: Option<u32>,
-    high: Option<u32>,
-    /// `None` where no condition shows.
-    reason: Option<StopReason>,
-    measure: Option<u32>,
-}
+/// What points say so far, and the connections that would tell it more exactly.
+type RampVerdict = (Saturation, Option<u32>);
 
 impl Ramp {
     /// A ramp that has measured nothing.
@@ -244,35 +232,28 @@ impl Ramp {
 
     /// What to do now; the same until the next point.
     pub fn next(&self) -> RampStep {
-        match self.judged().measure {
-            Some(connections) if self.points_left_max() > 0 => RampStep::Measure(connections),
-            _ => RampStep::Done(self.saturation()),
+        match self.judged() {
+            (_, Some(connections)) if self.points_left_max() > 0 => RampStep::Measure(connections),
+            (saturation, _) => RampStep::Done(saturation),
         }
     }
 
     /// What the points say so far, whether or not more are to come.
     pub fn saturation(&self) -> Saturation {
-        let place = self.judged();
-        Saturation {
-            connections: place.last_good,
-            connections_low: place.low,
-            connections_high: place.high,
-            reason: place.reason,
-            curve: self.curve.clone(),
-        }
+        self.judged().0
     }
 
-    fn judged(&self) -> StopPlace {
+    fn judged(&self) -> RampVerdict {
         let points = self.merged();
         if let Some(failed) = &self.failed {
-            return self.failed_place(failed, &points);
+            return (self.failed_place(failed, &points), None);
         }
         let limit = self.limit_place(&points);
-        let bent = self.bend_place(&points, limit.as_ref());
-        match (limit, bent) {
+        let ceiling = limit.as_ref().and_then(|(limit, _)| limit.connections_high);
+        match (limit, self.bend_place(&points, ceiling)) {
             // A limit is found before a bend below it is looked for.
-            (Some(limit), _) if limit.measure.is_some() => limit,
-            (Some(limit), Some(bent)) if bent.last_good > limit.last_good => limit,
+            (Some(limit @ (_, Some(_))), _) => limit,
+            (Some(limit), Some(bent)) if bent.0.connections > limit.0.connections => limit,
             (_, Some(bent)) => bent,
             (Some(limit), None) => limit,
             (None, None) => self.goes_on(&points),
@@ -280,32 +261,32 @@ impl Ramp {
     }
 
     /// Below a count that gave no result; nowhere where that says nothing of the count.
-    fn failed_place(&self, failed: &RampPoint, points: &[RampPoint]) -> StopPlace {
+    fn failed_place(&self, failed: &RampPoint, points: &[RampPoint]) -> Saturation {
         let reason_code = failed.reason_code.clone().unwrap_or_default();
         let is_of_count = is_of_count(&reason_code);
         let mut good = points.iter().filter(|point| {
             is_of_count && point.connections < failed.connections && self.over(point).is_none()
         });
         let last_good = good.next_back().map(|point| point.connections);
-        StopPlace {
-            last_good,
-            low: last_good,
-            high: last_good
-                .map(|good| good.max(failed.connections.saturating_sub(self.limits.step))),
+        let before = failed.connections.saturating_sub(self.limits.step);
+        Saturation {
+            connections: last_good,
+            connections_low: last_good,
+            connections_high: last_good.map(|good| good.max(before)),
             reason: Some(StopReason::Failed {
                 connections: failed.connections,
                 reason_code,
                 reason: failed.reason.clone().unwrap_or_default(),
             }),
-            measure: None,
         }
     }
 
-    fn goes_on(&self, points: &[RampPoint]) -> StopPlace {
-        let largest = points.last().map(|point| point.connections);
+    fn goes_on(&self, points: &[RampPoint]) -> RampVerdict {
+        let most = points.last().map(|point| point.connections);
         let is_measured = |count: &u32| points.iter().any(|point| point.connections == *count);
         let measure = self.limits.doubling().find(|count| !is_measured(count));
-        StopPlace { last_good: largest, low: largest, high: largest, reason: None, measure }
+        let [connections, connections_low, connections_high] = [most; 3];
+        (Saturation { connections, connections_low, connections_high, reason: None }, measure)
     }
 
     /// Points by connections, several of one count as their mean.
@@ -319,15 +300,12 @@ impl Ramp {
 
     /// What limit a point is over, the processor's first.
     fn over(&self, point: &RampPoint) -> Option<StopReason> {
-        let of_cpu = point
-            .cpu
-            .zip(self.limits.cpu_busy_share)
-            .filter(|(cpu, limit)| cpu.busy_share >= *limit)
-            .map(|(cpu, _)| StopReason::Cpu {
-                cpu_busy_share: cpu.busy_share,
-                cpu_of: cpu.of,
-                cpu_steal_share: cpu.steal_share,
-            });
+        let limit = self.limits.cpu_busy_share.unwrap_or(f64::INFINITY);
+        let of_cpu = point.cpu.filter(|cpu| cpu.busy_share >= limit).map(|cpu| StopReason::Cpu {
+            cpu_busy_share: cpu.busy_share,
+            cpu_of: cpu.of,
+            cpu_steal_share: cpu.steal_share,
+        });
         let mut of_types = point.p90_us.iter().filter_map(|(transaction, p90_us)| {
             let limit_us = *self.limits.p90_us.get(transaction)?;
             (*p90_us > limit_us).then(|| StopReason::ResponseTime {
@@ -336,40 +314,36 @@ impl Ramp {
                 limit_us,
             })
         });
-        let retries = point
-            .retries_share
-            .filter(|share| self.limits.retries_share.is_some_and(|limit| *share >= limit))
-            .map(|retries_share| StopReason::Retries { retries_share });
+        let limit = self.limits.retries_share.unwrap_or(f64::INFINITY);
+        let retries = point.retries_share.filter(|share| *share >= limit);
+        let retries = retries.map(|retries_share| StopReason::Retries { retries_share });
         // Tries made again make response times long, so they are told of before these.
         of_cpu.or(retries).or_else(|| of_types.next())
     }
 
     /// Between the last count within all limits and the first over one.
-    fn limit_place(&self, points: &[RampPoint]) -> Option<StopPlace> {
+    fn limit_place(&self, points: &[RampPoint]) -> Option<RampVerdict> {
         let mut all = points.iter().enumerate();
         let (index, bad, reason) =
             all.find_map(|(index, point)| Some((index, point.connections, self.over(point)?)))?;
         let last_good = index.checked_sub(1).map(|before| points[before].connections);
         let measure = last_good.and_then(|good| self.limits.between(good..bad));
-        Some(StopPlace {
-            last_good,
-            low: last_good,
-            high: last_good.map(|good| match measure {
+        let found = Saturation {
+            connections: last_good,
+            connections_low: last_good,
+            connections_high: last_good.map(|good| match measure {
                 Some(_) => bad.saturating_sub(self.limits.step),
                 None => good,
             }),
             reason: Some(reason),
-            measure,
-        })
+        };
+        Some((found, measure))
     }
 
-    /// The corner of a curve that the doubling counts show bent.
-    fn bend_place(&self, points: &[RampPoint], limit: Option<&StopPlace>) -> Option<StopPlace> {
-        let doubled: Vec<&RampPoint> = self
-            .limits
-            .doubling()
-            .map_while(|count| points.iter().find(|point| point.connections == count))
-            .collect();
+    /// The corner of a curve that the doubling counts show bent, below a `ceiling`.
+    fn bend_place(&self, points: &[RampPoint], ceiling: Option<u32>) -> Option<RampVerdict> {
+        let at = |count| points.iter().find(|point| point.connections == count);
+        let doubled: Vec<&RampPoint> = self.limits.doubling().map_while(at).collect();
         let (found, reason) = match self.kink(points, &doubled) {
             Some((transaction, found)) => {
                 let elasticity = found.slope_after;
@@ -386,13 +360,13 @@ impl Ramp {
                 (found, StopReason::Plateau { elasticity })
             }
         };
-        Some(StopPlace {
-            last_good: Some(found.corner),
-            low: Some(found.low),
-            high: Some(found.high),
+        let saturation = Saturation {
+            connections: Some(found.corner),
+            connections_low: Some(found.low),
+            connections_high: Some(found.high),
             reason: Some(reason),
-            measure: self.around(&found, points, limit),
-        })
+        };
+        Some((saturation, self.around(&found, points, ceiling.unwrap_or(u32::MAX))))
     }
 
     /// The transaction type whose response time turns up most, and where; `None` where none turns
@@ -430,28 +404,23 @@ impl Ramp {
         value: impl Fn(&RampPoint) -> Option<(f64, Option<f64>)>,
     ) -> Option<Bend> {
         let (first, last) = (points.first()?, points.last()?);
-        let corners: Vec<u32> = self
-            .limits
-            .grid()
-            .filter(|count| (first.connections..=last.connections).contains(count))
-            .collect();
+        let measured = first.connections..=last.connections;
+        let corners: Vec<u32> = self.limits.grid().filter(|at| measured.contains(at)).collect();
         let at = |point: &RampPoint| {
             Some(CurvePoint { connections: f64::from(point.connections), value: value(point)?.0 })
         };
         let measured: Vec<CurvePoint> = self.curve.iter().filter_map(at).collect();
-        let noise = self.curve.iter().filter_map(|point| value(point)?.1);
-        let squares: Vec<f64> = noise.map(|share| share.powi(2)).collect();
-        let noise_share = mean(&squares).map_or(0.0, f64::sqrt);
+        let squares = self.curve.iter().filter_map(|point| Some(value(point)?.1?.powi(2)));
+        let noise_share = mean(&squares.collect::<Vec<f64>>()).map_or(0.0, f64::sqrt);
         bend(&measured, &corners, turn, noise_share)
     }
 
     /// The count that tells most of a corner: of those that it may be and their neighbours the one
     /// farthest from what is measured; when all are, the one measured least, while more than a step
     /// on either side is open.
-    fn around(&self, found: &Bend, points: &[RampPoint], limit: Option<&StopPlace>) -> Option<u32> {
+    fn around(&self, found: &Bend, points: &[RampPoint], ceiling: u32) -> Option<u32> {
         let step = self.limits.step;
         let is_measured = |count: u32| points.iter().any(|point| point.connections == count);
-        let ceiling = limit.and_then(|limit| limit.high).unwrap_or(u32::MAX);
         let near = |low: u32, high: u32| {
             let (low, high) = (low.saturating_sub(step), high.saturating_add(step).min(ceiling));
             self.limits.grid().filter(move |count| (low..=high).contains(count))
@@ -494,37 +463,29 @@ fn rises(
     value: impl Fn(&RampPoint) -> Option<f64>,
 ) -> bool {
     let growth = f64::from(more.connections) / f64::from(fewer.connections);
-    value(fewer)
-        .zip(value(more))
-        .is_some_and(|(before, after)| after > before * growth.powf(elasticity))
+    let both = value(fewer).zip(value(more));
+    both.is_some_and(|(before, after)| after > before * growth.powf(elasticity))
 }
 
 /// Points of one count as one; `same` holds at least one. Noise is read from the points themselves.
 fn mean_of(same: &[&RampPoint]) -> RampPoint {
-    let count = same.len() as f64;
-    let retries: Option<Vec<f64>> = same.iter().map(|point| point.retries_share).collect();
-    let cpus: Option<Vec<RampCpu>> = same.iter().map(|point| point.cpu).collect();
-    let mean_of_cpus = |cpus: &[RampCpu], share: fn(&RampCpu) -> f64| {
-        cpus.iter().map(share).sum::<f64>() / cpus.len() as f64
+    let over_all = |number: &dyn Fn(&RampPoint) -> Option<f64>| {
+        mean(&same.iter().map(|point| number(point)).collect::<Option<Vec<f64>>>()?)
+    };
+    let busy_share = over_all(&|point| Some(point.cpu?.busy_share));
+    let steal_share = over_all(&|point| Some(point.cpu?.steal_share));
+    let cpu =
+        |(busy_share, steal_share)| Some(RampCpu { busy_share, of: same[0].cpu?.of, steal_share });
+    let p90_us = |name: &String| {
+        let known = same.iter().filter_map(|point| point.p90_us_of(name));
+        Some((name.clone(), mean(&known.collect::<Vec<f64>>())?))
     };
     RampPoint {
         connections: same[0].connections,
-        nopm: same.iter().map(|point| point.nopm).sum::<Option<f64>>().map(|sum| sum / count),
-        cpu: cpus.map(|cpus| RampCpu {
-            busy_share: mean_of_cpus(&cpus, |cpu| cpu.busy_share),
-            of: cpus[0].of,
-            steal_share: mean_of_cpus(&cpus, |cpu| cpu.steal_share),
-        }),
-        retries_share: retries.and_then(|shares| mean(&shares)),
-        p90_us: types(same)
-            .into_iter()
-            .map(|name| {
-                let known = same.iter().filter_map(|point| point.p90_us.get(name));
-                let known: Vec<f64> = known.copied().collect();
-                let sum: f64 = known.iter().sum();
-                (name.clone(), sum / known.len() as f64)
-            })
-            .collect(),
+        nopm: over_all(&|point| point.nopm),
+        cpu: busy_share.zip(steal_share).and_then(cpu),
+        retries_share: over_all(&|point| point.retries_share),
+        p90_us: types(same).into_iter().filter_map(p90_us).collect(),
         rare: same.iter().flat_map(|point| point.rare.clone()).collect(),
         ..RampPoint::default()
     }

@@ -1,6 +1,6 @@
 //! The JSON document of one measurement: what the store says, and what follows from its samples.
 
-use crate::account::host_shortfall::EmulatedRun;
+use crate::account::host_shortfall::dilation_missed;
 use crate::run::nodes::{NodeFigures, nodes_of};
 use crate::run::remarks::{is_too_short, longest_silence_s, remarks};
 use crate::run::repeat_resources::used_by;
@@ -19,8 +19,7 @@ document! {
         window: &WindowSummary,
         cell: &NewCell
     );
-    let run = EmulatedRun::of(&summary);
-    let missed = resources.as_ref().and_then(|of| run.dilation_missed(of));
+    let missed = resources.as_ref().and_then(|of| dilation_missed(&summary, of));
     {
         #[serde(flatten)]
         pub summary: Summary = summary,

@@ -4,15 +4,15 @@
 //! its condition: a pipeline that asks for one must not pass without.
 
 use crate::run::document::RunDocument;
+use crate::run::response_times::ResponseTime;
 use base::{document, trimmed};
 use std::fmt;
 use store::{Summary, TransactionSummary};
 
-/// How a figure of a whole run, a count and a response time of a type are found, and how a figure
-/// is compared with its limit.
+/// How a figure of a whole run and a count of a type are found, and how a figure is compared with
+/// its limit.
 type RunValue = fn(&Summary) -> Option<f64>;
 type CountValue = fn(&TransactionSummary) -> u64;
-type TimeValue = fn(&TransactionSummary) -> Option<f64>;
 type Comparison = fn(f64, f64) -> bool;
 
 /// Figures of the whole run, with what they mean.
@@ -53,17 +53,6 @@ const COUNTS: [(&str, CountValue); 6] = [
     ("errors", |of| of.errors),
 ];
 
-/// Response times: of the transactions that throughput counts, or of one type.
-const TIMES: [(&str, TimeValue); 7] = [
-    ("mean", |of| of.mean_us),
-    ("p50", |of| of.p50_us),
-    ("p90", |of| of.p90_us),
-    ("p95", |of| of.p95_us),
-    ("p99", |of| of.p99_us),
-    ("p999", |of| of.p999_us),
-    ("max", |of| of.max_us),
-];
-
 /// Units of times, with the microseconds in one.
 const UNITS: [(&str, f64); 3] = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
 
@@ -94,8 +83,8 @@ enum RunFigure {
     OfRun(RunValue),
     /// Of a type; `None` is all.
     Count(Option<&'static str>, CountValue),
-    /// Of a type, `None` is those that throughput counts; by so many microseconds.
-    Time(Option<&'static str>, (&'static str, TimeValue), f64),
+    /// Of a type, `None` is those that throughput counts; in units of so many microseconds.
+    Time(Option<&'static str>, ResponseTime, f64),
 }
 
 document! {
@@ -144,10 +133,8 @@ impl FailCondition {
 
     /// Why a workload has no such figure; `None` where it has.
     pub fn misfit(&self, is_tpcc: bool) -> Option<String> {
-        let is_of_tpcc = match self.figure {
-            RunFigure::Count(of, _) | RunFigure::Time(of, _, _) => of.is_some(),
-            RunFigure::OfRun(_) => self.name == "nopm",
-        };
+        // Types have their figures behind a point.
+        let is_of_tpcc = self.name == "nopm" || self.name.contains('.');
         match (is_tpcc, self.name.as_str()) {
             (true, "tpm") => {
                 Some("tpm is of other workloads; TPC-C has nopm, and tpm_total of all types".into())
@@ -180,9 +167,9 @@ impl RunFigure {
             return Some(RunFigure::Count(of, *count));
         }
         let (time, unit) = rest.rsplit_once('_')?;
-        let time = TIMES.iter().find(|(known, _)| *known == time)?;
+        let time = ResponseTime::ALL.into_iter().find(|known| known.name == time)?;
         let (_, us) = UNITS.iter().find(|(known, _)| *known == unit)?;
-        Some(RunFigure::Time(of, *time, *us))
+        Some(RunFigure::Time(of, time, *us))
     }
 
     fn of(self, run: &Summary) -> Option<f64> {
@@ -190,18 +177,12 @@ impl RunFigure {
             RunFigure::OfRun(figure) => figure(run),
             RunFigure::Count(None, count) => Some(sum(run, count)),
             RunFigure::Count(Some(of), count) => Some(count(run.transactions.get(of)?) as f64),
-            RunFigure::Time(None, time, us) => time_us(time, &run.primary).map(|of| of / us),
+            RunFigure::Time(None, time, us) => Some(time.exact_us(&run.primary)? / us),
             RunFigure::Time(Some(of), time, us) => {
-                time_us(time, run.transactions.get(of)?).map(|of| of / us)
+                Some(time.exact_us(run.transactions.get(of)?)? / us)
             }
         }
     }
-}
-
-/// `None` also where it is only known that it is as long or longer.
-fn time_us((name, time): (&str, TimeValue), of: &TransactionSummary) -> Option<f64> {
-    let key = format!("{name}_us");
-    time(of).filter(|_| !of.at_least.contains(&key))
 }
 
 impl fmt::Display for JudgedCondition {
@@ -253,7 +234,7 @@ fn of_schedule(run: &Summary, count: fn(&store::OpenLoopSummary) -> u64) -> Opti
 fn unknown(name: &str) -> String {
     let of_run = OF_RUN.map(|(known, _, _)| known);
     let counts = COUNTS.map(|(known, _)| known);
-    let times = TIMES.map(|(known, _)| format!("{known}_ms"));
+    let times = ResponseTime::ALL.map(|known| format!("{}_ms", known.name));
     format!(
         "unknown figure {name:?}; known are {}, {} and {}; times also end in _us or _s, and with \
          TPC-C counts and times may begin with a type: payment.p95_ms",

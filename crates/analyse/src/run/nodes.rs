@@ -1,7 +1,7 @@
 //! Several servers of one database, side by side: what each says of its place among the others.
 
 use crate::account::bound::{Bound, BoundBy};
-use crate::run::samples::{ReadRepeat, Samples, Window};
+use crate::run::samples::{OfWindow, ReadRepeat};
 use crate::table::Table;
 use base::document;
 use std::collections::BTreeSet;
@@ -12,9 +12,9 @@ document! {
     /// One of several servers of one database, in the window. `None` is what its kind does not
     /// tell, or what was not observed for the whole window.
     #[derive(Clone, Debug, Default, PartialEq)]
-    pub struct NodeFigures from (node: u32, samples: &Samples, window: Window);
+    pub struct NodeFigures from (node: u32, of: &OfWindow<'_>, replica: Option<&StoredReplica>);
     let label = node.to_string();
-    let mean = |name: &str| samples.mean(window, Server, name, &label);
+    let mean = |name: &str| of.mean(Server, name, &label);
     {
         /// From 1, in the order in which they were named.
         pub node: u32 = node,
@@ -27,18 +27,18 @@ document! {
         pub brute_force_aborts_per_s: Option<f64> = mean("brute_force_aborts"),
         /// Galera: time in which flow control held it up.
         pub flow_control_paused_share: Option<f64> =
-            mean("flow_control_paused_ns").map(|ns| ns / 1e9),
+            of.mean_s(Server, "flow_control_paused_ns", &label),
         /// Transactions of others that waited to be applied.
         pub apply_queue_mean: Option<f64> = mean("apply_queue"),
         /// How far a replica was behind, by its own word (Seconds_Behind_Source).
         pub lag_mean_s: Option<f64> = mean("replication_lag_s"),
-        pub lag_max_s: Option<f64> = samples.most(window, Server, "replication_lag_s", &label),
+        pub lag_max_s: Option<f64> = of.most(Server, "replication_lag_s", &label),
         /// Order-Statuses and Stock-Levels that a replica answered, those of the warm-up included.
-        pub reads: Option<u64> = None,
+        pub reads: Option<u64> = replica.map(|of| of.reads),
         /// Those of them that did not see an order which this driver had committed before.
-        pub stale_reads: Option<u64> = None,
+        pub stale_reads: Option<u64> = replica.map(|of| of.stale_reads),
         /// The longest time between such a commit and the begin of the read.
-        pub stale_max_ms: Option<f64> = None,
+        pub stale_max_ms: Option<f64> = replica.map(|of| of.stale_max_ns as f64 / 1e6),
     }
 }
 
@@ -107,33 +107,25 @@ const METRICS: [&str; 6] = [
 /// # Errors
 /// The file cannot be read.
 pub(crate) fn nodes_of(of: ReadRepeat<'_>) -> StoreResult<Vec<NodeFigures>> {
-    let Some(window) = of.window() else {
-        return Ok(Vec::new());
-    };
-    let mut nodes = nodes_in(of.samples, window);
-    for replica in of.results.get::<StoredReplica>(of.repeat.id)? {
-        let observed = nodes.iter().position(|node| node.node == replica.node);
-        let at = observed.unwrap_or_else(|| {
-            nodes.push(NodeFigures { node: replica.node, ..NodeFigures::default() });
-            nodes.len() - 1
-        });
-        nodes[at].reads = Some(replica.reads);
-        nodes[at].stale_reads = Some(replica.stale_reads);
-        nodes[at].stale_max_ms = Some(replica.stale_max_ns as f64 / 1e6);
-    }
-    nodes.sort_by_key(|node| node.node);
-    Ok(nodes)
+    let Some(window) = of.window() else { return Ok(Vec::new()) };
+    Ok(nodes_in(&of.samples.within(window), &of.results.get(of.repeat.id)?))
 }
 
-pub(crate) fn nodes_in(samples: &Samples, window: Window) -> Vec<NodeFigures> {
-    let labels = METRICS.iter().flat_map(|name| samples.labels(Server, name));
-    let numbers: BTreeSet<u32> = labels.filter_map(|label| label.parse().ok()).collect();
-    numbers.into_iter().map(|node| NodeFigures::of(node, samples, window)).collect()
+/// The nodes that samples or replicas tell of.
+pub(crate) fn nodes_in(of: &OfWindow<'_>, replicas: &[StoredReplica]) -> Vec<NodeFigures> {
+    let labels = METRICS.iter().flat_map(|name| of.samples.labels(Server, name));
+    let observed = labels.filter_map(|label| label.parse().ok());
+    let numbers: BTreeSet<u32> =
+        observed.chain(replicas.iter().map(|replica| replica.node)).collect();
+    let figures =
+        |node| NodeFigures::of(node, of, replicas.iter().find(|replica| replica.node == node));
+    numbers.into_iter().map(figures).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::samples::{Samples, Window};
     use store::{Metric, MetricKind, MetricSeries};
 
     fn series(name: &str, label: &str, kind: MetricKind, values: &[i64]) -> MetricSeries {
@@ -151,7 +143,7 @@ mod tests {
             series("replication_lag_s", "10", MetricKind::Gauge, &[0, 1, 5]),
             series("threads_running", "", MetricKind::Gauge, &[1, 1, 1]),
         ]);
-        let nodes = nodes_in(&samples, Window { start_ns: 0, end_ns: 2_000_000_000 });
+        let nodes = nodes_in(&samples.within(Window { start_ns: 0, end_ns: 2_000_000_000 }), &[]);
         let [second, tenth] = &nodes[..] else { panic!("{nodes:?}") };
         assert_eq!((second.node, tenth.node), (2, 10));
         assert_eq!(second.certification_failures_per_s, Some(2.0));

@@ -1,22 +1,18 @@
 //! What the devices of a run cost, by the prices in their profiles.
 
+use base::document;
 use device::{Profile, Role, Setup};
-use serde::Serialize;
 
-/// Devices and what they deliver for their price.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct PriceResources {
-    /// Of all devices together; `None` unless all files were on emulated devices whose profiles
-    /// have prices.
-    pub devices_usd: Option<f64>,
-    pub nopm_per_usd: Option<f64>,
-}
-
-pub(crate) fn price(setup: &str, nopm: Option<f64>) -> PriceResources {
+document! {
+    /// Devices and what they deliver for their price.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub struct PriceResources from (setup: &str, nopm: Option<f64>);
     let devices_usd = Setup::parse(setup).ok().and_then(|setup| total_usd(&setup));
-    PriceResources {
-        devices_usd,
-        nopm_per_usd: nopm.zip(devices_usd).map(|(nopm, usd)| nopm / usd),
+    {
+        /// Of all devices together; `None` unless all files were on emulated devices whose profiles
+        /// have prices.
+        pub devices_usd: Option<f64> = devices_usd,
+        pub nopm_per_usd: Option<f64> = nopm.zip(devices_usd).map(|(nopm, usd)| nopm / usd),
     }
 }
 
@@ -37,7 +33,7 @@ pub fn device_price_usd(profile: &Profile) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{device_price_usd, price};
+    use super::{PriceResources, device_price_usd};
     use device::{Array, CacheSetup, DeviceSetup, Member, Role, RoleSetup, Setup};
 
     fn setup(profiles: &[&str], roles: &[Role]) -> String {
@@ -65,7 +61,7 @@ mod tests {
     #[test]
     fn all_devices_are_paid() {
         let two = setup(&["sata-850pro", "nvme-pm1725"], &Role::ALL);
-        let priced = price(&two, Some(4_192.0));
+        let priced = PriceResources::of(&two, Some(4_192.0));
         assert_eq!((priced.devices_usd, priced.nopm_per_usd), (Some(2_096.0), Some(2.0)));
     }
 
@@ -88,7 +84,7 @@ mod tests {
         let unpriced = setup(&["sata-850pro", "hdd-15k"], &Role::ALL);
         let partly_real = setup(&["sata-850pro"], &[Role::Data]);
         for text in [unpriced.as_str(), partly_real.as_str(), "", "no = \"setup\""] {
-            assert_eq!(price(text, Some(1.0)).devices_usd, None, "{text}");
+            assert_eq!(PriceResources::of(text, Some(1.0)).devices_usd, None, "{text}");
         }
     }
 }

@@ -2,6 +2,7 @@
 //! while, or that it was too short for what it is asked.
 
 use base::{counted, percent};
+use itertools::Itertools;
 use store::{ConnectionTimeSummary, NewCell, SilenceSummary, WindowSummary};
 
 /// Silences of a window that are told one by one, the longest ones.
@@ -14,11 +15,8 @@ const RESPONSE_TIMES_MIN: f64 = 10.0;
 
 /// What is to be known of the window of a cell.
 pub fn remarks(window: &WindowSummary, cell: &NewCell) -> Vec<String> {
-    let mut remarks = silences(window);
-    if let Some(time) = &window.connection_time {
-        remarks.extend(balance(window, time, cell));
-    }
-    remarks
+    let balance = window.connection_time.iter().flat_map(|time| balance(window, time, cell));
+    silences(window).into_iter().chain(balance).collect()
 }
 
 /// The longest time in which nothing ended.
@@ -44,14 +42,15 @@ pub fn is_too_short(window: &WindowSummary, cell: &NewCell) -> bool {
 }
 
 fn silences(window: &WindowSummary) -> Vec<String> {
-    let mut longest: Vec<&SilenceSummary> = window.silences.iter().collect();
-    longest.sort_by(|one, other| other.duration_s.total_cmp(&one.duration_s));
-    let rest = longest.split_off(longest.len().min(SILENCES_TOLD_MAX));
-    longest.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
-    let mut told: Vec<String> = longest.iter().map(|of| in_words(of, window.window_s)).collect();
-    if !rest.is_empty() {
+    let by_length =
+        |a: &&SilenceSummary, b: &&SilenceSummary| b.duration_s.total_cmp(&a.duration_s);
+    let mut rest = window.silences.iter().sorted_by(by_length);
+    let longest = rest.by_ref().take(SILENCES_TOLD_MAX);
+    let longest = longest.sorted_by(|one, other| one.start_s.total_cmp(&other.start_s));
+    let mut told = longest.map(|of| in_words(of, window.window_s)).collect_vec();
+    if rest.len() > 0 {
         let times = counted(rest.len(), "more time", "more times");
-        let all_s: f64 = rest.iter().map(|of| of.duration_s).sum();
+        let all_s: f64 = rest.map(|of| of.duration_s).sum();
         told.push(format!("nothing ended for {times}, {all_s:.1} s in all"));
     }
     told

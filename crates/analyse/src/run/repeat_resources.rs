@@ -2,11 +2,10 @@
 
 use crate::account::Account;
 use crate::account::driver::{Driver, busy_rank};
-use crate::account::evidence::MeasuredWindow;
 use crate::account::load::WindowLoad;
 use crate::run::nodes::{held_up, nodes_in};
-use crate::run::price::price;
-use crate::run::resources::{OfWindow, PerTransaction, Resources};
+use crate::run::price::PriceResources;
+use crate::run::resources::{PerTransaction, Resources};
 use crate::run::samples::{ReadRepeat, Window};
 use crate::run::usage::emulated_iowait;
 use base::{CpuList, value_of};
@@ -21,36 +20,33 @@ pub fn used_by(of: ReadRepeat<'_>) -> StoreResult<Option<Resources>> {
     let ReadRepeat { results, repeat, cell, totals, samples } = of;
     let is_sampled = repeat.status == RepeatStatus::Done && !samples.is_empty();
     let window = of.window().filter(|window| is_sampled && window.length_ns() > 0);
-    let Some(window) = window else {
-        return Ok(None);
-    };
-    let of_window = OfWindow { samples, window };
+    let Some(window) = window else { return Ok(None) };
+    let of_window = samples.within(window);
     let mut resources = Resources::of(&of_window);
     resources.server_cores = of_window.server_cores(repeat);
     let emulated = cell.what.places.iter().any(|place| place.emulated);
     if emulated {
         let roles = samples.labels(Shim, "busy_ns");
-        resources.host.emulated_iowait_share = emulated_iowait(roles, of_window.get());
+        resources.host.emulated_iowait_share = emulated_iowait(roles, &of_window.get());
     }
     let nopm = Rates::of(repeat, totals).nopm;
-    resources.power.nopm_per_watt = nopm
-        .zip(resources.power.watts_mean.filter(|watts| *watts > 0.0))
-        .map(|(nopm, watts)| nopm / watts);
+    let watts = resources.power.watts_mean.filter(|watts| *watts > 0.0);
+    resources.power.nopm_per_watt = nopm.zip(watts).map(|(nopm, watts)| nopm / watts);
     if let Some(io) = results.device_io(repeat.id)? {
-        resources.price = price(&io.shim.setup, nopm);
+        resources.price = PriceResources::of(&io.shim.setup, nopm);
     }
     let load = WindowLoad::of(of, window.length_ns())?;
     if totals.completed() > 0 {
         resources.per_transaction =
             PerTransaction::of(&of_window, &resources, totals, &load, &cell.what);
     }
-    of_window.judge(&MeasuredWindow { of, load }, &mut resources)?;
+    of_window.judge(of, load, &mut resources)?;
     if let Some(driver) = driver_of(of)? {
         resources.bound = resources.bound.map(|bound| driver.advise(bound));
     }
     let ranks: Vec<StoredRank> = results.get(repeat.id)?;
     let other =
-        busy_rank(&ranks, window.length_ns()).or_else(|| held_up(&nodes_in(samples, window)));
+        busy_rank(&ranks, window.length_ns()).or_else(|| held_up(&nodes_in(&of_window, &[])));
     resources.bound = other.or(resources.bound);
     Ok(Some(resources))
 }
@@ -66,11 +62,11 @@ pub fn account_so_far(of: ReadRepeat<'_>, end_ns: u64) -> StoreResult<Option<Acc
     if end_ns <= start_ns || samples.is_empty() {
         return Ok(None);
     }
-    let of_window = OfWindow { samples, window: Window { start_ns, end_ns } };
+    let of_window = samples.within(Window { start_ns, end_ns });
     let mut resources = Resources::of(&of_window);
     resources.server_cores = of_window.server_cores(repeat);
     let load = WindowLoad::of(of, end_ns - start_ns)?;
-    of_window.judge(&MeasuredWindow { of, load }, &mut resources)?;
+    of_window.judge(of, load, &mut resources)?;
     Ok(resources.account)
 }
 

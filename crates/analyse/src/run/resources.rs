@@ -5,7 +5,7 @@ use crate::account::Account;
 use crate::account::bound::{Bound, DriverThread};
 use crate::account::load::WindowLoad;
 use crate::run::price::PriceResources;
-use crate::run::samples::{Samples, Window};
+use crate::run::samples::OfWindow;
 use crate::run::usage::{CpuShares, IoCounters, cores_used, lock_waiting, pool_dirty, pool_miss};
 use base::{CpuList, document};
 use itertools::Itertools;
@@ -109,11 +109,10 @@ document! {
     /// One disk of that machine.
     #[derive(Clone, Debug, PartialEq)]
     pub struct DiskResources from (of: &OfWindow<'_>, disk: &str);
-    let mean = |name: &str| of.mean(Host, name, disk);
-    let rates = IoCounters::OF_DISKS.rates(disk, of.get());
+    let rates = IoCounters::OF_DISKS.rates(disk, &of.get());
     let await_us = |ns: &str, count: Option<f64>| {
         let count = count.filter(|count| *count > 0.0)?;
-        mean(ns).map(|ns| ns / count / 1e3)
+        Some(of.mean(Host, ns, disk)? / count / 1e3)
     };
     {
         pub disk: String = disk.to_owned(),
@@ -124,8 +123,8 @@ document! {
         pub write_bytes_per_s: Option<f64> = rates.write_bytes_per_s,
         pub write_await_us: Option<f64> = await_us("disk_write_ns", rates.writes_per_s),
         pub flush_per_s: Option<f64> = rates.flushes_per_s,
-        pub queue_depth_mean: Option<f64> = mean("disk_queue_ns").map(|ns| ns / 1e9),
-        pub busy_share: Option<f64> = mean("disk_busy_ns").map(|ns| ns / 1e9),
+        pub queue_depth_mean: Option<f64> = of.mean_s(Host, "disk_queue_ns", disk),
+        pub busy_share: Option<f64> = of.mean_s(Host, "disk_busy_ns", disk),
     }
 }
 
@@ -136,7 +135,7 @@ document! {
     let mean = |name: &str| of.mean(Process, name, "server");
     {
         /// CPU seconds per second.
-        pub cpu_cores_used: Option<f64> = cores_used("server", of.get()),
+        pub cpu_cores_used: Option<f64> = cores_used("server", &of.get()),
         pub resident_bytes: Option<f64> = mean("resident_bytes"),
         pub threads: Option<f64> = mean("threads"),
         pub read_bytes_per_s: Option<f64> = mean("read_bytes"),
@@ -151,7 +150,7 @@ document! {
     let threads = of.driver_threads();
     let busiest = threads.iter().max_by(|a, b| a.on_core_share.total_cmp(&b.on_core_share));
     {
-        pub cpu_cores_used: Option<f64> = cores_used("mydyno", of.get()),
+        pub cpu_cores_used: Option<f64> = cores_used("mydyno", &of.get()),
         pub resident_bytes: Option<f64> = of.mean(Process, "resident_bytes", "mydyno"),
         /// Of the time, that the busiest of the threads that carry connections was on a core; and
         /// that it was ready but had none.
@@ -166,7 +165,7 @@ document! {
     pub struct ServerResources from (of: &OfWindow<'_>);
     let mean = |name: &str| of.mean(Server, name, "");
     let lock_waits = mean("row_lock_waits");
-    let waiting = lock_waiting(of.get());
+    let waiting = lock_waiting(&of.get());
     let lock_mean_us = || {
         let waits = lock_waits.filter(|waits| *waits > 0.0)?;
         waiting.map(|waiting| waiting * 1e6 / waits)
@@ -174,8 +173,8 @@ document! {
     {
         pub statements_per_s: Option<f64> = mean("questions"),
         pub threads_running_mean: Option<f64> = mean("threads_running"),
-        pub buffer_pool_hit_share: Option<f64> = pool_miss(of.get()).map(|miss| 1.0 - miss),
-        pub buffer_pool_dirty_share: Option<f64> = pool_dirty(of.get()),
+        pub buffer_pool_hit_share: Option<f64> = pool_miss(&of.get()).map(|miss| 1.0 - miss),
+        pub buffer_pool_dirty_share: Option<f64> = pool_dirty(&of.get()),
         pub pages_read_per_s: Option<f64> = mean("pages_read"),
         pub pages_written_per_s: Option<f64> = mean("pages_written"),
         pub pages_flushed_per_s: Option<f64> = mean("buffer_pool_pages_flushed"),
@@ -313,34 +312,18 @@ pub enum PowerMeter {
     Rapl,
 }
 
-/// The samples of a window.
-pub(crate) struct OfWindow<'a> {
-    pub(crate) samples: &'a Samples,
-    pub(crate) window: Window,
-}
-
 impl OfWindow<'_> {
-    /// The mean of a metric: of a counter its rise per second.
-    pub(crate) fn mean(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
-        self.samples.mean(self.window, source, name, label)
-    }
-
-    /// Over all labels.
-    pub(crate) fn total(&self, source: MetricSource, name: &str) -> Option<f64> {
-        self.samples.total(self.window, source, name)
-    }
-
     pub(crate) fn get(&self) -> impl Fn(MetricSource, &str, &str) -> Option<f64> {
         move |source, name, label| self.mean(source, name, label)
     }
 
     pub(crate) fn cpu(&self) -> CpuShares {
-        CpuShares::of(self.get())
+        CpuShares::of(&self.get())
     }
 
     /// As [`OfWindow::cpu`], of some cores.
     fn cpu_of(&self, cpus: &CpuList) -> CpuShares {
-        CpuShares::of(|source, name, _| match name {
+        CpuShares::of(&|source, name, _| match name {
             "cpu_cores" => Some(cpus.len() as f64),
             _ => cpus.iter().map(|cpu| self.mean(source, name, &format!("cpu{cpu}"))).sum(),
         })
@@ -362,33 +345,25 @@ impl OfWindow<'_> {
     fn machine(&self) -> Option<HostMachine> {
         let mut cores = self.samples.labels(Host, "cpu_idle_ns").peekable();
         cores.peek()?;
-        Some(if cores.any(|core| !core.is_empty()) {
-            HostMachine::Driver
-        } else {
-            HostMachine::Exporter
-        })
+        let is_own = cores.any(|core| !core.is_empty());
+        Some(if is_own { HostMachine::Driver } else { HostMachine::Exporter })
     }
 
     pub(crate) fn driver_threads(&self) -> Vec<DriverThread> {
-        let share = |name: &str, thread: &str| Some(self.mean(Process, name, thread)? / 1e9);
-        let threads = self.samples.labels(Process, "cpu_ns");
-        threads
-            .filter_map(|thread| {
-                Some(DriverThread {
-                    on_core_share: share("cpu_ns", thread)?,
-                    run_wait_share: share("run_wait_ns", thread),
-                })
+        let shares = |thread: &str| {
+            Some(DriverThread {
+                on_core_share: self.mean_s(Process, "cpu_ns", thread)?,
+                run_wait_share: self.mean_s(Process, "run_wait_ns", thread),
             })
-            .collect()
+        };
+        self.samples.labels(Process, "cpu_ns").filter_map(shares).collect()
     }
 
     fn power(&self) -> PowerResources {
-        let by_meter = self.mean(Power, "power_mw", "meter").map(|mw| mw / 1e3);
-        let by_rapl = || self.total(Power, "energy_uj").map(|uj| uj / 1e6);
-        let (watts_mean, measured_by) = match by_meter {
-            Some(watts) => (Some(watts), Some(PowerMeter::Meter)),
-            None => (by_rapl(), by_rapl().map(|_| PowerMeter::Rapl)),
-        };
+        let by_meter =
+            self.mean(Power, "power_mw", "meter").map(|mw| (mw / 1e3, PowerMeter::Meter));
+        let by_rapl = || self.total(Power, "energy_uj").map(|uj| (uj / 1e6, PowerMeter::Rapl));
+        let (watts_mean, measured_by) = by_meter.or_else(by_rapl).unzip();
         PowerResources { watts_mean, measured_by, nopm_per_watt: None }
     }
 }

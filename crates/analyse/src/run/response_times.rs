@@ -3,33 +3,41 @@
 use store::TransactionSummary;
 
 /// One of them.
+#[derive(Clone, Copy)]
 pub struct ResponseTime {
     pub title: &'static str,
-    /// In documents.
-    key: &'static str,
+    /// In documents, where its unit follows.
+    pub(crate) name: &'static str,
     us: fn(&TransactionSummary) -> Option<f64>,
 }
 
 impl ResponseTime {
-    pub const P95: ResponseTime = ResponseTime { title: "p95", key: "p95_us", us: |of| of.p95_us };
+    pub const P95: ResponseTime = ResponseTime { title: "p95", name: "p95", us: |of| of.p95_us };
     /// In the order in which they are shown.
     pub const ALL: [ResponseTime; 7] = [
-        ResponseTime { title: "Mean", key: MEAN, us: |of| longer_mean_us(of).or(of.mean_us) },
-        ResponseTime { title: "p50", key: "p50_us", us: |of| of.p50_us },
-        ResponseTime { title: "p90", key: "p90_us", us: |of| of.p90_us },
+        ResponseTime { title: "Mean", name: MEAN, us: |of| of.mean_us },
+        ResponseTime { title: "p50", name: "p50", us: |of| of.p50_us },
+        ResponseTime { title: "p90", name: "p90", us: |of| of.p90_us },
         ResponseTime::P95,
-        ResponseTime { title: "p99", key: "p99_us", us: |of| of.p99_us },
-        ResponseTime { title: "p99.9", key: "p999_us", us: |of| of.p999_us },
-        ResponseTime { title: "Max", key: "max_us", us: |of| of.max_us },
+        ResponseTime { title: "p99", name: "p99", us: |of| of.p99_us },
+        ResponseTime { title: "p99.9", name: "p999", us: |of| of.p999_us },
+        ResponseTime { title: "Max", name: "max", us: |of| of.max_us },
     ];
 
     /// That of a type, as `show` has microseconds; with ≥ where it is at least so long.
     pub fn shown(&self, of: &TransactionSummary, show: impl FnOnce(f64) -> String) -> String {
-        let is_at_least = match self.key {
-            MEAN => longer_mean_us(of).is_some(),
-            key => of.at_least.iter().any(|other| other == key),
-        };
-        marked((self.us)(of).map_or_else(|| "NA".to_owned(), show), is_at_least)
+        let longer_us = longer_mean_us(of).filter(|_| self.name == MEAN);
+        let is_at_least = longer_us.is_some() || self.is_at_least(of);
+        marked(longer_us.or((self.us)(of)).map_or_else(|| "NA".to_owned(), show), is_at_least)
+    }
+
+    /// That of a type; `None` also where it is only known that it is as long or longer.
+    pub(crate) fn exact_us(&self, of: &TransactionSummary) -> Option<f64> {
+        (self.us)(of).filter(|_| !self.is_at_least(of))
+    }
+
+    fn is_at_least(&self, of: &TransactionSummary) -> bool {
+        of.at_least.iter().any(|key| key.strip_suffix("_us") == Some(self.name))
     }
 }
 
@@ -38,7 +46,7 @@ pub fn marked(time: String, is_at_least: bool) -> String {
     if is_at_least { format!("≥{time}") } else { time }
 }
 
-const MEAN: &str = "mean_us";
+const MEAN: &str = "mean";
 
 /// Where what was in flight makes the mean longer: at least that, by how much more nobody knows.
 fn longer_mean_us(of: &TransactionSummary) -> Option<f64> {

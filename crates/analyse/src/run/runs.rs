@@ -171,20 +171,14 @@ impl IntervalCounts {
             }
             let mut totals = TransactionTotals::default();
             totals.add(&row);
-            let (completed, slow) =
-                (totals.completed(), totals.not_within(limit_ns.saturating_add(1)));
-            match intervals.last_mut().filter(|_| last_ns == Some(row.start_offset_ns)) {
-                Some(interval) => {
-                    interval.completed += completed as f64;
-                    interval.slow += slow as f64;
-                }
-                None => intervals.push(IntervalCounts {
-                    length_ns: (row.end_offset_ns - row.start_offset_ns) as f64,
-                    completed: completed as f64,
-                    slow: slow as f64,
-                }),
+            if last_ns.replace(row.start_offset_ns) != Some(row.start_offset_ns) {
+                let length_ns = (row.end_offset_ns - row.start_offset_ns) as f64;
+                intervals.push(IntervalCounts { length_ns, completed: 0.0, slow: 0.0 });
             }
-            last_ns = Some(row.start_offset_ns);
+            if let Some(interval) = intervals.last_mut() {
+                interval.completed += totals.completed() as f64;
+                interval.slow += totals.not_within(limit_ns.saturating_add(1)) as f64;
+            }
         })?;
         Ok(intervals)
     }
@@ -293,9 +287,7 @@ mod tests {
                 .map(|slow| interval(1.0, 100.0, slow))
                 .collect();
             let series = influences(&intervals, p95_us, around_us);
-            let Ok(estimate) = Estimate::of_series(&series) else {
-                continue;
-            };
+            let Ok(estimate) = Estimate::of_series(&series) else { continue };
             given += 1;
             holding += u32::from((p95_us - true_us).abs() <= estimate.half_width());
         }

@@ -39,18 +39,15 @@ impl Window {
 
     /// Are there samples within a gap's length of both ends?
     fn is_reached_by(self, inside: &[Sample], gap_ns: u64) -> bool {
-        let (Some(first), Some(last)) = (inside.first(), inside.last()) else {
-            return false;
-        };
-        first.0 <= self.start_ns + gap_ns && last.0 + gap_ns >= self.end_ns
+        inside.first().is_some_and(|first| first.0 <= self.start_ns + gap_ns)
+            && inside.last().is_some_and(|last| last.0 + gap_ns >= self.end_ns)
     }
 
     /// Is little enough of it in gaps between these samples?
     fn is_without_holes(self, inside: &[Sample], gap_ns: u64) -> bool {
         let lengths = inside.windows(2).map(|pair| pair[1].0 - pair[0].0);
         let in_gaps_ns: u64 = lengths.filter(|length_ns| *length_ns > gap_ns).sum();
-        let length_ns = self.length_ns();
-        in_gaps_ns as f64 <= GAPS_SHARE_MAX * length_ns as f64
+        in_gaps_ns as f64 <= GAPS_SHARE_MAX * self.length_ns() as f64
     }
 }
 
@@ -120,93 +117,21 @@ impl Samples {
 
     /// The labels of a metric: cores, disks, roles, threads.
     pub fn labels(&self, source: MetricSource, name: &str) -> impl Iterator<Item = &str> {
-        let of = move |series: &&MetricSeries| {
-            series.metric.source == source && series.metric.name == name
-        };
-        self.series.iter().filter(of).map(|s| s.metric.label.as_str())
+        self.all(source, name).map(|of| of.metric.label.as_str())
+    }
+
+    fn all(&self, source: MetricSource, name: &str) -> impl Iterator<Item = &MetricSeries> {
+        let series = self.series.iter();
+        series.filter(move |of| of.metric.source == source && of.metric.name == name)
     }
 
     fn find(&self, source: MetricSource, name: &str, label: &str) -> Option<&MetricSeries> {
-        self.series.iter().find(|series| {
-            let metric = &series.metric;
-            metric.source == source && metric.name == name && metric.label == label
-        })
+        self.all(source, name).find(|of| of.metric.label == label)
     }
 
-    /// The mean over a window: of a counter the rise per second from the first to the last sample
-    /// in it, of a gauge the mean of its samples. `None` where they do not tell of the whole
-    /// window, or the source began anew in it.
-    pub fn mean(
-        &self,
-        window: Window,
-        source: MetricSource,
-        name: &str,
-        label: &str,
-    ) -> Option<f64> {
-        let series = self.find(source, name, label)?;
-        let gap_ns = gap_ns(&series.samples);
-        let inside = self.counted(window, series);
-        if !window.is_reached_by(&inside, gap_ns) {
-            return None;
-        }
-        match series.metric.kind {
-            // What a counter rose by in a gap is in its next value.
-            MetricKind::Counter => {
-                let (first, last) = (inside.first()?, inside.last()?);
-                let fell = inside.windows(2).any(|pair| pair[1].1 < pair[0].1);
-                (last.0 > first.0 && !fell)
-                    .then(|| (last.1 - first.1) as f64 * 1e9 / (last.0 - first.0) as f64)
-            }
-            MetricKind::Gauge => {
-                window.is_without_holes(&inside, gap_ns).then(|| mean_of(&inside)).flatten()
-            }
-        }
-    }
-
-    /// The samples of a series that belong to a window, with the 0 that a role stood at before its
-    /// first request: the shim had been read by then, and had not counted it.
-    fn counted(&self, window: Window, series: &MetricSeries) -> Vec<Sample> {
-        let mut inside = window.part_of(&series.samples).to_vec();
-        let metric = &series.metric;
-        if metric.source == MetricSource::Shim && metric.kind == MetricKind::Counter {
-            let of_shim = self.series.iter().filter(|of| of.metric.source == MetricSource::Shim);
-            let first_read_ns =
-                of_shim.filter_map(|of| Some(window.part_of(&of.samples).first()?.0)).min();
-            let began_ns = series.samples.first().map(|first| first.0);
-            if let (Some(read_ns), Some(began_ns)) = (first_read_ns, began_ns)
-                && read_ns < began_ns
-                && !inside.is_empty()
-            {
-                inside.insert(0, (read_ns, 0));
-            }
-        }
-        inside
-    }
-
-    /// The largest value of a gauge in a window; `None` where there is no sample in it.
-    pub fn most(
-        &self,
-        window: Window,
-        source: MetricSource,
-        name: &str,
-        label: &str,
-    ) -> Option<f64> {
-        let series = self.find(source, name, label)?;
-        let values = window.part_of(&series.samples).iter().map(|sample| sample.1);
-        values.max().map(|most| most as f64)
-    }
-
-    /// The means of all labels of a metric that have samples in a window, added up. `None` where
-    /// one of them is not known: a sum without it would be too small.
-    pub fn total(&self, window: Window, source: MetricSource, name: &str) -> Option<f64> {
-        let is_there = |of: &&MetricSeries| {
-            of.metric.source == source
-                && of.metric.name == name
-                && !window.part_of(&of.samples).is_empty()
-        };
-        let mut labels = self.series.iter().filter(is_there).peekable();
-        labels.peek()?;
-        labels.map(|of| self.mean(window, source, name, &of.metric.label)).sum()
+    /// Those of a window.
+    pub fn within(&self, window: Window) -> OfWindow<'_> {
+        OfWindow { samples: self, window }
     }
 
     /// The mean of all samples of a gauge that is read seldom.
@@ -226,20 +151,88 @@ impl Samples {
         match series.metric.kind {
             MetricKind::Gauge => Some(last.1 as f64),
             MetricKind::Counter => {
-                let pair: &[Sample; 2] = series.samples.last_chunk()?;
-                step(&series.metric, pair, gap_ns).value
+                step(&series.metric, series.samples.last_chunk::<2>()?, gap_ns).value
             }
         }
     }
 
     /// A metric over the whole run, from sample to sample; empty where there is none.
     pub fn steps(&self, source: MetricSource, name: &str, label: &str) -> Vec<MetricStep> {
-        let Some(series) = self.find(source, name, label) else {
-            return Vec::new();
-        };
+        let Some(series) = self.find(source, name, label) else { return Vec::new() };
         let gap_ns = gap_ns(&series.samples);
         let pairs = series.samples.windows(2);
         pairs.map(|pair| step(&series.metric, pair, gap_ns)).collect()
+    }
+}
+
+/// The samples of a window.
+#[derive(Clone, Copy)]
+pub struct OfWindow<'a> {
+    pub(crate) samples: &'a Samples,
+    pub(crate) window: Window,
+}
+
+impl OfWindow<'_> {
+    /// The mean: of a counter the rise per second from the first to the last sample, of a gauge the
+    /// mean of its samples. `None` where they do not tell of the whole window, or the source began
+    /// anew in it.
+    pub fn mean(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
+        let series = self.samples.find(source, name, label)?;
+        let gap_ns = gap_ns(&series.samples);
+        let inside = self.counted(series);
+        if !self.window.is_reached_by(&inside, gap_ns) {
+            return None;
+        }
+        match series.metric.kind {
+            // What a counter rose by in a gap is in its next value.
+            MetricKind::Counter => {
+                let (first, last) = (inside.first()?, inside.last()?);
+                let fell = inside.windows(2).any(|pair| pair[1].1 < pair[0].1);
+                (last.0 > first.0 && !fell)
+                    .then(|| (last.1 - first.1) as f64 * 1e9 / (last.0 - first.0) as f64)
+            }
+            MetricKind::Gauge => {
+                mean_of(&inside).filter(|_| self.window.is_without_holes(&inside, gap_ns))
+            }
+        }
+    }
+
+    /// The mean of times in nanoseconds, in seconds.
+    pub(crate) fn mean_s(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
+        Some(self.mean(source, name, label)? / 1e9)
+    }
+
+    /// The samples of a series, with the 0 that a role stood at before its first request: the shim
+    /// had been read by then, and had not counted it.
+    fn counted(&self, series: &MetricSeries) -> Vec<Sample> {
+        let mut inside = self.window.part_of(&series.samples).to_vec();
+        let of_shim = |of: &&MetricSeries| of.metric.source == MetricSource::Shim;
+        if of_shim(&series) && series.metric.kind == MetricKind::Counter {
+            let read = self.samples.series.iter().filter(of_shim);
+            let read_ns = read.filter_map(|of| Some(self.window.part_of(&of.samples).first()?.0));
+            let began_ns = series.samples.first().map(|first| first.0);
+            let before_ns = read_ns.min().filter(|read_ns| Some(*read_ns) < began_ns);
+            if let Some(read_ns) = before_ns.filter(|_| !inside.is_empty()) {
+                inside.insert(0, (read_ns, 0));
+            }
+        }
+        inside
+    }
+
+    /// The largest value of a gauge; `None` where there is no sample.
+    pub(crate) fn most(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
+        let series = self.samples.find(source, name, label)?;
+        let values = self.window.part_of(&series.samples).iter().map(|sample| sample.1);
+        values.max().map(|most| most as f64)
+    }
+
+    /// The means of all labels of a metric that have samples, added up. `None` where one of them is
+    /// not known: a sum without it would be too small.
+    pub(crate) fn total(&self, source: MetricSource, name: &str) -> Option<f64> {
+        let is_there = |of: &&MetricSeries| !self.window.part_of(&of.samples).is_empty();
+        let mut labels = self.samples.all(source, name).filter(is_there).peekable();
+        labels.peek()?;
+        labels.map(|of| self.mean(source, name, &of.metric.label)).sum()
     }
 }
 
@@ -328,17 +321,17 @@ mod tests {
     #[test]
     fn rates_are_those_of_the_window() {
         let samples = each_second(Counter, &[0, 1000, 1010, 1030, 9000]);
-        let per_s = |from, to| samples.mean(window(from, to), Host, "x", "");
+        let per_s = |from, to| samples.within(window(from, to)).mean(Host, "x", "");
         assert_eq!(per_s(1, 3), Some(15.0));
         assert_eq!(per_s(2, 3), Some(20.0));
         assert_eq!(per_s(3, 3), None);
-        assert_eq!(samples.mean(window(1, 3), Host, "y", ""), None);
+        assert_eq!(samples.within(window(1, 3)).mean(Host, "y", ""), None);
     }
 
     #[test]
     fn a_source_that_began_anew_has_no_rate() {
         let samples = each_second(Counter, &[500, 600, 10, 700]);
-        assert_eq!(samples.mean(window(0, 3), Host, "x", ""), None);
+        assert_eq!(samples.within(window(0, 3)).mean(Host, "x", ""), None);
         assert_eq!(values(&samples), [Some(100.0), None, Some(690.0)]);
     }
 
@@ -349,14 +342,14 @@ mod tests {
         let last = *samples.steps(Host, "x", "").last().unwrap();
         assert_eq!((last.start_ns, last.end_ns, last.value), (3 * S, 9 * S, None));
         // The rise itself is known.
-        assert_eq!(samples.mean(window(0, 9), Host, "x", ""), Some(10.0));
+        assert_eq!(samples.within(window(0, 9)).mean(Host, "x", ""), Some(10.0));
     }
 
     #[test]
     fn gauges_have_means() {
         let samples = each_second(Gauge, &[100, 4, 6, 100]);
-        assert_eq!(samples.mean(window(1, 2), Host, "x", ""), Some(5.0));
-        assert_eq!(samples.mean(window(7, 9), Host, "x", ""), None);
+        assert_eq!(samples.within(window(1, 2)).mean(Host, "x", ""), Some(5.0));
+        assert_eq!(samples.within(window(7, 9)).mean(Host, "x", ""), None);
         assert_eq!(samples.mean_of_run(Host, "x", ""), Some(52.5));
         assert_eq!(values(&samples), [Some(4.0), Some(6.0), Some(100.0)]);
     }
@@ -367,7 +360,7 @@ mod tests {
         let mean = |kind, keep: fn(u64) -> bool| {
             let kept: Vec<_> = seconds.iter().copied().filter(|at| keep(at.0)).collect();
             let samples = Samples::of(vec![series(metric(Host, kind, "x", ""), &kept)]);
-            samples.mean(window(10, 60), Host, "x", "")
+            samples.within(window(10, 60)).mean(Host, "x", "")
         };
         for (keep, of_counter, of_gauge) in [
             ((|_| true) as fn(u64) -> bool, Some(1.0), Some(35.0)),
@@ -393,7 +386,7 @@ mod tests {
         let gone = of("old", &[(0, 5), (1, 6)]);
         let late = of("late", &[(4, 100)]);
         let total = |series: &[MetricSeries]| {
-            Samples::of(series.to_vec()).total(window(2, 4), Host, "sent")
+            Samples::of(series.to_vec()).within(window(2, 4)).total(Host, "sent")
         };
         assert_eq!(total(&[of("a", &steady), of("b", &steady)]), Some(20.0));
         // What is not in the window does not count; what has only begun in it counts, but nobody
@@ -411,12 +404,12 @@ mod tests {
         let data = of("data", &[(0, 50), (1, 60), (2, 70), (3, 80), (4, 90)]);
         let temp = of("temp", &[(3, 7), (4, 12)]);
         let samples = Samples::of(vec![data, temp.clone()]);
-        assert_eq!(samples.mean(window(2, 4), Shim, "reads", "temp"), Some(6.0));
-        assert_eq!(samples.total(window(2, 4), Shim, "reads"), Some(16.0));
+        assert_eq!(samples.within(window(2, 4)).mean(Shim, "reads", "temp"), Some(6.0));
+        assert_eq!(samples.within(window(2, 4)).total(Shim, "reads"), Some(16.0));
         // Where the shim was not read before, nobody knows.
         let alone = Samples::of(vec![temp]);
-        assert_eq!(alone.mean(window(3, 4), Shim, "reads", "temp"), Some(5.0));
-        assert_eq!(alone.mean(window(0, 4), Shim, "reads", "temp"), None);
+        assert_eq!(alone.within(window(3, 4)).mean(Shim, "reads", "temp"), Some(5.0));
+        assert_eq!(alone.within(window(0, 4)).mean(Shim, "reads", "temp"), None);
     }
 
     fn said(at_s: u64, source: MetricSource, kind: MetricKind, value: i64) -> SampleBatch {

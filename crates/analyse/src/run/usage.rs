@@ -7,10 +7,13 @@ use store::MetricSource::{self, Host, Process, Server, Shim};
 
 const NS_PER_S: f64 = 1e9;
 
+/// What a metric is, by its source, name and label.
+pub type Get<'a> = dyn Fn(MetricSource, &str, &str) -> Option<f64> + 'a;
+
 document! {
     /// CPU time of a machine by what it went to, as shares of all its cores: 0 to 1.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
-    pub struct CpuShares from (get: impl Fn(MetricSource, &str, &str) -> Option<f64>);
+    pub struct CpuShares from (get: &Get<'_>);
     let cores = get(Host, "cpu_cores", "");
     let share = |name: &str| Some(get(Host, name, "")? / NS_PER_S / cores?);
     {
@@ -43,88 +46,64 @@ impl CpuShares {
 }
 
 /// CPU seconds per second of a process: `server` or `mydyno`.
-pub fn cores_used(
-    process: &str,
-    get: impl Fn(MetricSource, &str, &str) -> Option<f64>,
-) -> Option<f64> {
+pub fn cores_used(process: &str, get: &Get<'_>) -> Option<f64> {
     let ns = |name: &str| get(Process, name, process);
     plus(ns("cpu_user_ns"), ns("cpu_system_ns")).map(|ns| ns / NS_PER_S)
 }
 
 /// Of the idle share, what may be waits for emulated devices: their share of time with requests, of
 /// the busiest of `roles`. Roles overlap, so that together it may be more.
-pub fn emulated_iowait<'a>(
-    roles: impl Iterator<Item = &'a str>,
-    get: impl Fn(MetricSource, &str, &str) -> Option<f64>,
-) -> Option<f64> {
+pub fn emulated_iowait<'a>(roles: impl Iterator<Item = &'a str>, get: &Get<'_>) -> Option<f64> {
     let busy = roles.filter_map(|role| get(Shim, "busy_ns", role));
     let busiest_share = (busy.reduce(f64::max)? / NS_PER_S).min(1.0);
     Some(CpuShares::of(get).idle? * busiest_share)
 }
 
 /// Of the pages that were asked of the buffer pool, those that it had to read.
-pub fn pool_miss(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> Option<f64> {
+pub fn pool_miss(get: &Get<'_>) -> Option<f64> {
     let reads = get(Server, "buffer_pool_reads", "");
-    let requests = get(Server, "buffer_pool_read_requests", "");
-    share(reads, requests)
+    share(reads, get(Server, "buffer_pool_read_requests", ""))
 }
 
 /// Of the buffer pool's pages, those that are dirty.
-pub fn pool_dirty(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> Option<f64> {
+pub fn pool_dirty(get: &Get<'_>) -> Option<f64> {
     let dirty = get(Server, "buffer_pool_pages_dirty", "");
     share(dirty, get(Server, "buffer_pool_pages_total", ""))
 }
 
 /// Transactions that wait for a row lock: milliseconds of waits that end in a second are as many
 /// thousandths of one that waits.
-pub fn lock_waiting(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> Option<f64> {
+pub fn lock_waiting(get: &Get<'_>) -> Option<f64> {
     get(Server, "row_lock_time_ms", "").map(|ms| ms / 1e3)
 }
 
-/// Counters of requests to storage.
+/// Counters of requests to storage: reads, writes, flushes, read_bytes and write_bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoCounters {
     pub source: MetricSource,
-    pub reads: &'static str,
-    pub writes: &'static str,
-    pub flushes: &'static str,
-    pub read_bytes: &'static str,
-    pub write_bytes: &'static str,
+    prefix: &'static str,
 }
 
 impl IoCounters {
     /// Of the shim, labelled with what files are for.
-    pub const OF_ROLES: IoCounters = IoCounters {
-        source: Shim,
-        reads: "reads",
-        writes: "writes",
-        flushes: "flushes",
-        read_bytes: "read_bytes",
-        write_bytes: "write_bytes",
-    };
+    pub const OF_ROLES: IoCounters = IoCounters { source: Shim, prefix: "" };
     /// Of the machine, labelled with the disk.
-    pub const OF_DISKS: IoCounters = IoCounters {
-        source: Host,
-        reads: "disk_reads",
-        writes: "disk_writes",
-        flushes: "disk_flushes",
-        read_bytes: "disk_read_bytes",
-        write_bytes: "disk_write_bytes",
-    };
+    pub const OF_DISKS: IoCounters = IoCounters { source: Host, prefix: "disk_" };
+
+    /// The metric of a counter.
+    pub fn name(&self, counter: &str) -> String {
+        format!("{}{counter}", self.prefix)
+    }
 
     /// The rates of a role or a disk.
-    pub fn rates(
-        &self,
-        label: &str,
-        get: impl Fn(MetricSource, &str, &str) -> Option<f64>,
-    ) -> IoRates {
-        let per_s = |name| get(self.source, name, label);
+    pub fn rates(&self, label: &str, get: &Get<'_>) -> IoRates {
+        let per_s = |counter: &str| get(self.source, &self.name(counter), label);
         IoRates {
-            reads_per_s: per_s(self.reads),
-            writes_per_s: per_s(self.writes),
-            flushes_per_s: per_s(self.flushes),
-            read_bytes_per_s: per_s(self.read_bytes),
-            write_bytes_per_s: per_s(self.write_bytes),
+            reads_per_s: per_s("reads"),
+            writes_per_s: per_s("writes"),
+            flushes_per_s: per_s("flushes"),
+            read_bytes_per_s: per_s("read_bytes"),
+            write_bytes_per_s: per_s("write_bytes"),
         }
     }
 }
@@ -175,7 +154,7 @@ mod tests {
 
     #[test]
     fn stolen_time_is_busy_but_nothing_was_executed_in_it() {
-        let shares = CpuShares::of(get);
+        let shares = CpuShares::of(&get);
         assert_eq!((shares.user, shares.iowait), (Some(0.5), None));
         assert_eq!(shares.interrupt, Some(0.05));
         let close = |share: Option<f64>, to: f64| (share.unwrap() - to).abs() < 1e-12;
@@ -185,14 +164,14 @@ mod tests {
 
     #[test]
     fn what_a_metric_is_decides_what_follows() {
-        assert_eq!(cores_used("server", get), Some(1.75));
-        assert_eq!(cores_used("mydyno", get), None);
+        assert_eq!(cores_used("server", &get), Some(1.75));
+        assert_eq!(cores_used("mydyno", &get), None);
         let roles = ["data", "redo", "temp"];
-        assert_eq!(emulated_iowait(roles.into_iter(), get), Some(0.2));
-        assert_eq!(emulated_iowait(["temp"].into_iter(), get), None);
-        assert_eq!(pool_miss(get), Some(0.003));
-        assert_eq!(pool_miss(|_, _, _| Some(0.0)), None);
-        let rates = IoCounters::OF_ROLES.rates("data", get);
+        assert_eq!(emulated_iowait(roles.into_iter(), &get), Some(0.2));
+        assert_eq!(emulated_iowait(["temp"].into_iter(), &get), None);
+        assert_eq!(pool_miss(&get), Some(0.003));
+        assert_eq!(pool_miss(&|_, _, _| Some(0.0)), None);
+        let rates = IoCounters::OF_ROLES.rates("data", &get);
         assert_eq!((rates.reads_per_s, rates.writes_per_s), (Some(70.0), None));
     }
 }

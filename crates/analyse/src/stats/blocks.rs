@@ -13,6 +13,7 @@
 use crate::stats::linear::{FitRow, LeastSquares};
 use crate::stats::statistics::{CONFIDENCE, Estimate, RatioInterval};
 use crate::stats::student::Student;
+use itertools::Itertools;
 use statrs::function::gamma::gamma_ur;
 use std::collections::BTreeMap;
 
@@ -102,14 +103,9 @@ impl Contrast {
         Some([-reach, reach].map(|reach| (self.log_ratio + reach).exp()))
     }
 
-    /// [`Contrast::interval`] of 95 %.
-    pub fn plain_interval(&self) -> Option<[f64; 2]> {
-        self.interval(CONFIDENCE)
-    }
-
-    /// The ratio with that interval.
+    /// The ratio with its interval of 95 %.
     pub fn with_interval(&self) -> RatioInterval {
-        RatioInterval::of(Some(self.ratio()), self.plain_interval())
+        RatioInterval::of(Some(self.ratio()), self.interval(CONFIDENCE))
     }
 
     /// The probability of such a difference, or a larger one, where there is none: 0 to 1,
@@ -117,11 +113,6 @@ impl Contrast {
     pub fn p_value(&self) -> Option<f64> {
         let known = self.known?;
         Some(known.student.two_sided_p(self.log_ratio / known.standard_error))
-    }
-
-    /// Behind the interval.
-    pub fn degrees_of_freedom(&self) -> Option<f64> {
-        Some(self.known?.student.degrees_of_freedom)
     }
 
     /// Has each side repeats enough to say more than a number?
@@ -136,13 +127,11 @@ impl Blocks {
     pub fn of(measured: &[Observation]) -> Blocks {
         let mut blocks: BTreeMap<usize, usize> = BTreeMap::new();
         let mut logs: BTreeMap<usize, BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
-        for one in measured {
-            if one.value > 0.0 && one.value.is_finite() {
-                let next = blocks.len();
-                let block = *blocks.entry(one.block).or_insert(next);
-                let cell = logs.entry(one.cell).or_default();
-                cell.entry(block).or_default().push(one.value.ln());
-            }
+        for one in measured.iter().filter(|one| one.value > 0.0 && one.value.is_finite()) {
+            let next = blocks.len();
+            let block = *blocks.entry(one.block).or_insert(next);
+            let cell = logs.entry(one.cell).or_default();
+            cell.entry(block).or_default().push(one.value.ln());
         }
         let mean_of = |logs: Vec<f64>| logs.iter().sum::<f64>() / logs.len() as f64;
         let means = logs.into_iter().enumerate().map(|(group, (cell, logs))| {
@@ -218,36 +207,28 @@ fn own_differences(cell: &CellFit, base: &CellFit) -> Option<Contrast> {
 
 impl CellFit {
     fn rows(&self) -> impl Iterator<Item = FitRow> {
-        let row = |(block, log): (&usize, &f64)| FitRow {
-            group: self.group,
-            columns: vec![*block],
-            value: *log,
-        };
-        self.logs.iter().map(row)
+        let group = self.group;
+        let logs = self.logs.iter();
+        logs.map(move |(block, log)| FitRow { group, columns: vec![*block], value: *log })
     }
 }
 
 impl Residual {
     fn of(cells: &BTreeMap<usize, CellFit>) -> Residual {
         let squares: f64 = cells.values().map(|cell| cell.squares).sum();
-        let freedom: f64 = cells.values().map(|cell| cell.degrees_of_freedom).sum();
+        let freedom = cells.values().map(|cell| cell.degrees_of_freedom);
         // Whole but for rounding.
-        let degrees_of_freedom = freedom.round();
-        Residual {
-            variance: if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 },
-            degrees_of_freedom,
-            is_common: scatter_alike(cells),
-        }
+        let degrees_of_freedom = freedom.sum::<f64>().round();
+        let variance = if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 };
+        Residual { variance, degrees_of_freedom, is_common: scatter_alike(cells) }
     }
 }
 
 /// Bartlett's test, on the residuals of each cell.
 fn scatter_alike(cells: &BTreeMap<usize, CellFit>) -> bool {
-    let of: Vec<(f64, f64)> = cells
-        .values()
-        .filter(|cell| cell.degrees_of_freedom > 0.5)
-        .map(|cell| (cell.squares.max(VARIANCE_MIN), cell.degrees_of_freedom))
-        .collect();
+    let known = cells.values().filter(|cell| cell.degrees_of_freedom > 0.5);
+    let of = known.map(|cell| (cell.squares.max(VARIANCE_MIN), cell.degrees_of_freedom));
+    let of = of.collect_vec();
     if of.len() < ALIKE_CELLS_MIN {
         return true;
     }
@@ -264,21 +245,20 @@ fn scatter_alike(cells: &BTreeMap<usize, CellFit>) -> bool {
 /// Holm's correction: the probability that any of these true "no difference" is rejected stays
 /// below the level which the corrected p-values are held against.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|one, other| p_values[*one].total_cmp(&p_values[*other]));
-    let mut corrected = vec![1.0; p_values.len()];
+    let mut corrected = p_values.to_vec();
+    let ascending = corrected.iter_mut().sorted_by(|one, other| one.total_cmp(other));
     let mut least: f64 = 0.0;
-    for (rank, index) in order.iter().enumerate() {
+    for (rank, p) in ascending.enumerate() {
         let left = (p_values.len() - rank) as f64;
-        least = least.max(p_values[*index] * left).min(1.0);
-        corrected[*index] = least;
+        least = least.max(*p * left).min(1.0);
+        *p = least;
     }
     corrected
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Base, Blocks, Contrast, Observation, holm};
+    use super::{Base, Blocks, CONFIDENCE, Contrast, Observation, holm};
 
     /// A row of values for each cell, by block; 0 is missing.
     fn fitted(cells: &[&[f64]]) -> Blocks {
@@ -288,6 +268,10 @@ mod tests {
             values.map(move |(block, value)| Observation { cell, block, value: *value })
         });
         Blocks::of(&all.collect::<Vec<_>>())
+    }
+
+    fn freedom(found: &Contrast) -> Option<f64> {
+        Some(found.known?.student.degrees_of_freedom)
     }
 
     fn t(found: &Contrast) -> f64 {
@@ -303,9 +287,9 @@ mod tests {
         let other: Vec<f64> = base.iter().zip(other).map(|(b, f)| b * f).collect();
         let found = fitted(&[&base, &other]).contrast(1, Base(0)).unwrap();
         assert!((found.ratio() - 0.2_f64.exp()).abs() < 1e-12, "{found:?}");
-        assert_eq!(found.degrees_of_freedom(), Some(2.0));
+        assert_eq!(freedom(&found), Some(2.0));
         assert!((t(&found) - 0.2 / (0.1 / 3.0_f64.sqrt())).abs() < 1e-9);
-        let [low, high] = found.plain_interval().unwrap();
+        let [low, high] = found.interval(CONFIDENCE).unwrap();
         assert!((low.ln() - (0.2 - 0.248_4)).abs() < 1e-3, "{low} {high}");
         assert!(found.supports_claims());
     }
@@ -321,7 +305,7 @@ mod tests {
         let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
         let found = fitted(&rows).contrast(1, Base(0)).unwrap();
         assert!((found.log_ratio - 0.5).abs() < 1e-12);
-        assert_eq!(found.degrees_of_freedom(), Some(4.0));
+        assert_eq!(freedom(&found), Some(4.0));
         // Squares of residuals 0.0018, by four degrees of freedom, times 2 / 3.
         let error = (0.0018_f64 / 4.0 * 2.0 / 3.0).sqrt();
         assert!((t(&found) - 0.5 / error).abs() < 1e-6);
@@ -350,7 +334,7 @@ mod tests {
     fn few_repeats_say_little() {
         let one = fitted(&[&[100.0, 0.0], &[90.0, 81.0], &[70.0, 72.0]]);
         let found = one.contrast(1, Base(0)).unwrap();
-        assert_eq!((found.p_value(), found.plain_interval()), (None, None));
+        assert_eq!((found.p_value(), found.interval(CONFIDENCE)), (None, None));
         assert!(!found.supports_claims() && found.ratio() < 1.0);
         // Two repeats have an interval, and support no claim.
         let found = one.contrast(2, Base(1)).unwrap();
@@ -369,10 +353,10 @@ mod tests {
         let noisy: [&[f64]; 2] = [&[40.0, 70.0, 52.0, 90.0], &[60.0, 45.0, 75.0, 50.0]];
         let rows: Vec<&[f64]> = quiet.iter().chain(&noisy).copied().collect();
         let found = fitted(&rows).contrast(1, Base(0)).unwrap();
-        assert_eq!(found.degrees_of_freedom(), Some(3.0));
+        assert_eq!(freedom(&found), Some(3.0));
         assert!(found.p_value().unwrap() < 1e-4, "{found:?}");
         let alike = fitted(&quiet).contrast(1, Base(0)).unwrap();
-        assert_eq!(alike.degrees_of_freedom(), Some(9.0));
+        assert_eq!(freedom(&alike), Some(9.0));
     }
 
     #[test]

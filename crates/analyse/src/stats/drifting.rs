@@ -57,18 +57,16 @@ pub fn ratio_in_drift(
     Base(base): Base,
 ) -> Option<RatioInterval> {
     let first = rounds.iter().find_map(|round| round.values.first())?.0;
-    let of_round = |(round, of): (usize, &DriftRound)| {
-        let held_against = of.values.first().map_or(1.0, |(_, value)| *value);
-        let windows_before = of.windows_before as f64;
-        let ratio = move |(cell, value): &(usize, f64)| RoundRatio {
+    let mut ratios = Vec::new();
+    for (round, of) in rounds.iter().enumerate() {
+        let Some(((_, held_against), others)) = of.values.split_first() else { continue };
+        ratios.extend(others.iter().map(|(cell, value)| RoundRatio {
             round,
-            windows_before,
+            windows_before: of.windows_before as f64,
             cell: *cell,
             log: (value / held_against).ln(),
-        };
-        of.values.iter().skip(1).map(ratio).collect::<Vec<_>>()
-    };
-    let ratios: Vec<RoundRatio> = rounds.iter().enumerate().flat_map(of_round).collect();
+        }));
+    }
     let cells: Vec<usize> = ratios.iter().map(|ratio| ratio.cell).sorted().dedup().collect();
     let is_known = |cell: usize| cell == first || cells.contains(&cell);
     if cell == base || ratios.is_empty() || !is_known(cell) || !is_known(base) {

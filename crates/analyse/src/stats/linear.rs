@@ -4,8 +4,6 @@
 //! Groups may be many, and each row is in one. So their levels are taken out first: the equations
 //! are those of the columns alone, by what each row differs in from the mean of its group.
 
-use std::ops::Range;
-
 /// A pivot below this is rounding: the column is a sum of those before it.
 const PIVOT_MIN: f64 = 1e-9;
 /// A smaller part of a column in another one is rounding.
@@ -75,7 +73,7 @@ impl LeastSquares {
     /// The effect of one column; `None` where the rows cannot tell it from that of another.
     pub(crate) fn effect(&self, column: usize) -> Option<FitSum> {
         let weight = |other| f64::from(u8::from(other == column));
-        self.sum(&self.columns().map(weight).collect::<Vec<_>>())
+        self.sum(&(0..self.effects.len()).map(weight).collect::<Vec<_>>())
     }
 
     /// The level of a group over that of another; `None` where nothing links the two.
@@ -96,7 +94,7 @@ impl LeastSquares {
             let part: f64 = self.free().map(|of| weights[of] * self.inverse[of][left]).sum();
             (part - weights[left]).abs() < SHARED_MIN
         };
-        let mut left = self.columns().filter(|column| !self.is_free[*column]);
+        let mut left = (0..self.effects.len()).filter(|column| !self.is_free[*column]);
         left.all(is_own).then(|| self.weighted(weights))
     }
 
@@ -124,20 +122,15 @@ impl LeastSquares {
         }
     }
 
-    fn columns(&self) -> Range<usize> {
-        0..self.effects.len()
-    }
-
     fn free(&self) -> impl Iterator<Item = usize> {
-        self.columns().filter(|column| self.is_free[*column])
+        (0..self.effects.len()).filter(|column| self.is_free[*column])
     }
 }
 
 impl FitGroup {
     fn all(rows: &[FitRow], columns: usize) -> Vec<FitGroup> {
-        let none = FitGroup { rows: 0.0, mean: 0.0, shares: vec![0.0; columns] };
         let count = rows.iter().map(|row| row.group + 1).max().unwrap_or(0);
-        let mut groups = vec![none; count];
+        let mut groups = vec![FitGroup { rows: 0.0, mean: 0.0, shares: vec![0.0; columns] }; count];
         for row in rows {
             let group = &mut groups[row.group];
             group.rows += 1.0;

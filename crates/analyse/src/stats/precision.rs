@@ -1,7 +1,6 @@
 //! Is the window long enough: is the mean known as well as was asked?
 
 use crate::stats::statistics::Estimate;
-use serde::Serialize;
 
 /// A short window can look precise by chance; so can each further look. The mean must have been
 /// this good at an earlier look too, after so large a share of the points.
@@ -17,11 +16,10 @@ pub struct PrecisionAsked {
 }
 
 /// How far a window has come.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
     pub reached: bool,
     /// `None` for a window that is too short to tell.
-    pub estimate: Option<Estimate>,
     pub half_width_share: Option<f64>,
     /// Intervals that the window will probably need, from its noise so far.
     pub intervals_needed: Option<u64>,
@@ -29,10 +27,9 @@ pub struct Precision {
 
 /// Judges the intervals of a window so far: a rate at equal distances of time, in any unit.
 pub fn precision(values: &[f64], asked: &PrecisionAsked) -> Precision {
-    let estimate = Estimate::of_series(values).ok();
-    let half_width_share = estimate.and_then(|estimate| estimate.half_width_share());
-    let earlier = &values[..(values.len() as f64 * EARLIER_SHARE) as usize];
-    let earlier = Estimate::of_series(earlier).ok().and_then(|earlier| earlier.half_width_share());
+    let share_of = |values| Estimate::of_series(values).ok()?.half_width_share();
+    let half_width_share = share_of(values);
+    let earlier = share_of(&values[..(values.len() as f64 * EARLIER_SHARE) as usize]);
     let is_precise = |share: Option<f64>, asked: f64| share.is_some_and(|share| share <= asked);
     // Fewer points know the mean less well by the root of their share.
     let asked_earlier = asked.half_width_share / EARLIER_SHARE.sqrt();
@@ -40,7 +37,6 @@ pub fn precision(values: &[f64], asked: &PrecisionAsked) -> Precision {
         reached: values.len() >= asked.intervals_min
             && is_precise(half_width_share, asked.half_width_share)
             && is_precise(earlier, asked_earlier),
-        estimate,
         half_width_share,
         intervals_needed: half_width_share.map(|share| {
             let longer = (share / asked.half_width_share).powi(2);
@@ -70,7 +66,9 @@ mod tests {
     #[test]
     fn nothing_is_said_of_nothing() {
         let found = precision(&[9_000.0; 5], &ASKED);
-        assert!(!found.reached && found.estimate.is_none() && found.intervals_needed.is_none());
+        assert!(
+            !found.reached && found.half_width_share.is_none() && found.intervals_needed.is_none()
+        );
         assert!(!precision(&[0.0; 100], &ASKED).reached);
     }
 

@@ -7,7 +7,7 @@
 //! Grünwald, "Optional stopping with Bayes factors", Bayesian Analysis 16, 2021): by Ville's
 //! inequality the probability that it ever excludes the truth is at most the error rate.
 
-use crate::stats::statistics::mean;
+use crate::stats::statistics::{Estimate, mean};
 use crate::stats::student::Student;
 
 /// Effects that are looked for, in deviations of one pair. Large, as a setting that matters is
@@ -59,14 +59,9 @@ impl PairedRatios {
 
     /// Reaches `t` standard errors of the mean to either side.
     fn around_mean(&self, t: f64) -> Option<[f64; 2]> {
-        if self.pairs() < PAIRS_MIN {
-            return None;
-        }
-        let n = self.pairs() as f64;
-        let middle = mean(&self.logs)?;
-        let squares: f64 = self.logs.iter().map(|log| (log - middle).powi(2)).sum();
-        let reach = t * (squares / (n * (n - 1.0))).sqrt();
-        Some([(middle - reach).exp(), (middle + reach).exp()])
+        let estimate = Estimate::of_repeats(&self.logs).filter(|of| of.count >= PAIRS_MIN)?;
+        let reach = t * estimate.standard_error;
+        Some([-reach, reach].map(|reach| (estimate.mean + reach).exp()))
     }
 }
 

@@ -10,7 +10,6 @@
 use crate::stats::memory::Condensed;
 use crate::stats::statistics::mean;
 use crate::stats::student::Student;
-use serde::Serialize;
 use std::f64::consts::PI;
 
 /// Points of the later half below which nothing is said.
@@ -34,7 +33,7 @@ pub struct Watched<'a> {
 }
 
 /// The trend of one series over the later half of the run; unit: the series'.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trend {
     pub name: &'static str,
     /// From the begin of that half to its end.
@@ -46,7 +45,7 @@ pub struct Trend {
 }
 
 /// What the series say together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Steadiness {
     /// Each series is; never for fewer than 30 intervals.
     pub steady: bool,

@@ -205,17 +205,17 @@ fn the_account_adds_up_to_a_transaction() {
     assert_eq!(account.known_by, KnownBy::Sessions);
     // 12 under way, 11 of them in the server; 2 behind locks.
     close(Some(account.time_us), 40_000.0);
-    close(account.part_us(Part::Running), 0.3e6 / 300.0);
-    close(account.part_us(Part::CoreWait), 0.1e6 / 300.0);
-    close(account.part_us(Part::Reads), 7.5e6 / 300.0);
-    close(account.part_us(Part::PageWrites), 0.3e6 / 300.0);
+    close(account.parts[Part::Running], 0.3e6 / 300.0);
+    close(account.parts[Part::CoreWait], 0.1e6 / 300.0);
+    close(account.parts[Part::Reads], 7.5e6 / 300.0);
+    close(account.parts[Part::PageWrites], 0.3e6 / 300.0);
     // 2.5 are blocked: 2 by row locks, and as many by the flushes of others as the rule of group
     // commit adds to 0.3 that flush: 1.25 in all. Together they are more, as both have waits for
     // cores in them.
-    close(account.part_us(Part::RowLocks), 2.0 * 2.5 / 2.95 * 1e6 / 300.0);
-    close(account.part_us(Part::Log), (0.3 + 0.95 * 2.5 / 2.95) * 1e6 / 300.0);
-    close(account.part_us(Part::NetworkAndDriver), 1e6 / 300.0);
-    assert!(account.part_us(Part::Remainder).unwrap().abs() < 1e-6, "{account:?}");
+    close(account.parts[Part::RowLocks], 2.0 * 2.5 / 2.95 * 1e6 / 300.0);
+    close(account.parts[Part::Log], (0.3 + 0.95 * 2.5 / 2.95) * 1e6 / 300.0);
+    close(account.parts[Part::NetworkAndDriver], 1e6 / 300.0);
+    assert!(account.parts[Part::Remainder].unwrap().abs() < 1e-6, "{account:?}");
     let bound = resources.bound.clone().unwrap();
     assert_eq!(bound.by, BoundBy::ReadIo);
     assert!(bound.because.contains("62 %"), "{}", bound.because);

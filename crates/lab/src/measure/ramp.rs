@@ -108,7 +108,7 @@ impl Points<'_> {
 
     /// Those that count when the ramp goes on.
     fn good(&self) -> LabResult<Vec<RampPoint>> {
-        Ok(standing_points(self.place.results, self.id, true)?.points)
+        Ok(standing_points(self.place.results, self.id, true)?)
     }
 
     /// A count that gave no result, as another attempt or a repeat of its own.

@@ -5,7 +5,7 @@ use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::progress::{Job, Progress};
 use crate::target::populate::reach;
 use crate::target::resolved::PreparedServer;
-use analyse::{DILATION_STEPS, EmulatedRun, HostShortfall};
+use analyse::{DILATION_STEPS, HostShortfall};
 use base::{Dilation, Exit};
 use spec::{Cell, Connections, Length, Lengths, Rate, Server};
 use std::time::Duration;
@@ -115,9 +115,7 @@ impl Pilots<'_> {
         }
         let measured = analyse::measurement(&results, repeat)?;
         match (&measured.resources, exit) {
-            (Some(resources), Exit::Ok) => {
-                Ok(HostShortfall::of(EmulatedRun::of(&measured.summary), resources))
-            }
+            (Some(resources), Exit::Ok) => Ok(HostShortfall::of(&measured.summary, resources)),
             _ => {
                 let reason = measured.summary.reason.unwrap_or_else(|| format!("{exit:?}"));
                 Err(LabError::Unfit(format!(

@@ -78,7 +78,8 @@ pub(crate) fn has_ended(
 fn ended_ramps(results: &Results, lab: LabId, redo: bool) -> LabResult<BTreeSet<(u32, u32)>> {
     let mut ended = BTreeSet::new();
     for ramp in results.ramps(lab)? {
-        let is_again = redo && standing_points(results, ramp.id, false)?.failed.is_some();
+        let points = || standing_points(results, ramp.id, false);
+        let is_again = redo && points()?.iter().any(|point| !point.is_good());
         if ramp.finished_utc_ns.is_some() && !is_again {
             ended.insert((ramp.what.ordinal, ramp.what.repeat));
         }
@@ -102,7 +103,7 @@ pub(crate) fn has_failed_checks(results: &Results, lab: LabId) -> LabResult<bool
     // A point whose ramp was measured again may be none of its points any more.
     let mut of_ramps = BTreeSet::new();
     for ramp in results.ramps(lab)? {
-        let standing = standing_points(results, ramp.id, false)?.points;
+        let standing = standing_points(results, ramp.id, false)?;
         if standing.iter().any(|point| has_failed(&point.reason_code)) {
             return Ok(true);
         }

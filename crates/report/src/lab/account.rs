@@ -49,7 +49,7 @@ fn primary_type(view: &LabView) -> Option<&str> {
 /// The account of a cell as a bar; `None` where its time is not known.
 pub fn account_stack(cell: &CellView) -> Option<Stack> {
     let part = |part: &Part| {
-        let of_repeat = |repeat: &RepeatView| repeat.resources()?.account.as_ref()?.part_us(*part);
+        let of_repeat = |repeat: &RepeatView| repeat.resources()?.account.as_ref()?.parts[*part];
         let (title, time) = (part.title().to_owned(), cell.repeated(of_repeat));
         let us = time.mean.filter(|us| part.is_told(*us))?;
         Some(StackPart { title, color: color(*part), us, time })

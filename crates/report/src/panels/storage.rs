@@ -10,13 +10,11 @@ use store::MetricSource::{Host, Shim};
 const ROLES: [&str; 6] = ["data", "redo", "doublewrite", "undo", "temp", "binlog"];
 
 /// A kind of request: its word, its counter, and how its line looks.
-type Requests = (&'static str, fn(&IoCounters) -> &'static str, Dash);
+type Requests = (&'static str, &'static str, Dash);
 
-const REQUESTS: [Requests; 2] =
-    [("reads", |of| of.reads, Solid), ("writes", |of| of.writes, Dashed)];
-const FLUSHES: [Requests; 1] = [("flushes", |of| of.flushes, Solid)];
-const BYTES: [Requests; 2] =
-    [("read", |of| of.read_bytes, Solid), ("written", |of| of.write_bytes, Dashed)];
+const REQUESTS: [Requests; 2] = [("reads", "reads", Solid), ("writes", "writes", Dashed)];
+const FLUSHES: [Requests; 1] = [("flushes", "flushes", Solid)];
+const BYTES: [Requests; 2] = [("read", "read_bytes", Solid), ("written", "write_bytes", Dashed)];
 
 impl PanelSamples<'_> {
     /// By role where the shim counts, else by the machine's disks.
@@ -28,7 +26,7 @@ impl PanelSamples<'_> {
             let mut panel = Panel::new(name, &format!("{title} by {each}"), axis, unit);
             for (label, color) in self.places(by_role) {
                 for (word, counter, dash) in kinds {
-                    let values = self.scaled(counters.source, counter(&counters), label, by);
+                    let values = self.scaled(counters.source, &counters.name(counter), label, by);
                     panel = panel.with(&format!("{label} {word}"), color, *dash, values);
                 }
             }

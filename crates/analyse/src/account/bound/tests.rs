@@ -46,7 +46,7 @@ fn with(change: fn(&mut Account)) -> Evidence<'static> {
     let mut account = EVEN;
     change(&mut account);
     // The time is what the parts make it.
-    let parts = Part::ALL.map(|part| account.part_us(part).unwrap_or(0.0));
+    let parts = Part::ALL.map(|part| account.parts[part].unwrap_or(0.0));
     account.time_us = parts.iter().sum();
     Evidence {
         account: Some(account),

@@ -1,5 +1,5 @@
 use super::{AtDriver, COMMIT, host_cpu};
-use crate::run::resources::{HostMachine, OfWindow, Resources};
+use crate::run::resources::{HostMachine, Resources};
 use crate::run::samples::{Samples, Window};
 use crate::run::usage::CpuShares;
 use store::{StoredStatementTime, TimeTotals, TransactionTime, WindowTotals};
@@ -55,7 +55,7 @@ fn a_commit_that_changed_nothing_tells_what_one_takes_without_the_log() {
 #[test]
 fn cores_are_busy_whatever_their_number() {
     let window = Window { start_ns: 0, end_ns: 1 };
-    let mut used = Resources::of(&OfWindow { samples: &Samples::default(), window });
+    let mut used = Resources::of(&Samples::default().within(window));
     assert!(host_cpu(&used).is_none());
     used.host.machine = Some(HostMachine::Driver);
     used.server_process.cpu_cores_used = Some(1.0);

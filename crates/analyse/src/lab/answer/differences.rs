@@ -3,7 +3,7 @@
 use super::cells::LabCells;
 use super::words::{NAMED_MAX, listed, some_of};
 use crate::lab::comparisons::{CellComparison, ComparedCell};
-use crate::lab::matrix::{Dimension, NamedValue, Slice};
+use crate::lab::matrix::NamedValue;
 use crate::lab::outcomes::LabOutcome;
 use crate::lab::ratios::Ratio;
 use crate::lab::sweep::{Sweep, Turning, over_connections};
@@ -36,17 +36,18 @@ pub fn by_value(lab: &LabOutcome, cells: &LabCells<'_>) -> Vec<String> {
         let tables: Vec<&CellComparison> =
             lab.comparisons.iter().filter(|of| of.dimension == dimension.name).collect();
         let [first, others @ ..] = dimension.values.as_slice() else { continue };
-        let baseline = in_words(dimension, first);
+        let baseline = dimension.named(0).words();
+        let of = format!(" the {metric} of {baseline}");
         let mut alike = Vec::new();
-        for value in others {
+        for (at, value) in others.iter().enumerate() {
             let places = places(cells, &tables, value, first);
-            let names = [in_words(dimension, value), baseline.clone()];
-            match difference(&names, metric, &places) {
+            let name = dimension.named(at + 1).words();
+            match difference(&name, &of, &places) {
                 Some(words) => sentences.push(words),
                 None if places.is_empty() => {}
                 None => {
                     let all: Vec<&ComparedPlace> = places.iter().collect();
-                    alike.push(format!("{} ({} times)", names[0], extent(&all)));
+                    alike.push(format!("{name} ({} times)", extent(&all)));
                 }
             }
         }
@@ -64,11 +65,6 @@ fn turn(sweep: &Sweep, several: bool) -> Option<String> {
     let others = in_words_of(sweep.others.iter().filter(|_| several));
     let with = if others.is_empty() { String::new() } else { format!(" with {others}") };
     Some(format!("{}{with}: {}.", sweep.dimension, turning.finding))
-}
-
-fn in_words(dimension: &Dimension, value: &str) -> String {
-    let at = dimension.values.iter().position(|other| other == value);
-    at.map_or_else(|| value.to_owned(), |at| dimension.named(at).words())
 }
 
 fn in_words_of<'a>(others: impl Iterator<Item = &'a NamedValue>) -> String {
@@ -93,11 +89,10 @@ fn places<'a>(
         let claimed = row(value).filter(|row| row.nopm.p_corrected.is_some());
         let claimed =
             claimed.filter(|of| row(baseline).is_none_or(|base| supports(cells, of, base)));
-        let ratio = claimed.map(|row| &row.nopm);
-        let others = in_words_of(table.others.iter().filter(varies));
-        let place = ratio
-            .and_then(|ratio| Some(ComparedPlace { others, ratio, times: ratio.ratio.value? }));
-        places.extend(place);
+        places.extend(claimed.and_then(|ComparedCell { nopm: ratio, .. }| {
+            let others = in_words_of(table.others.iter().filter(varies));
+            Some(ComparedPlace { others, ratio, times: ratio.ratio.value? })
+        }));
     }
     places.sort_by(|one, other| other.times.total_cmp(&one.times));
     places
@@ -112,24 +107,18 @@ fn supports(cells: &LabCells<'_>, row: &ComparedCell, base: &ComparedCell) -> bo
     !(of.failed_more_often(base) || is_less && base.failed_more_often(of))
 }
 
-/// What is shown of a value; `None` where nothing is.
-fn difference(
-    [value, baseline]: &[String; 2],
-    metric: &str,
-    all: &[ComparedPlace<'_>],
-) -> Option<String> {
+/// What is shown of a value, as times `of` the baseline; `None` where nothing is.
+fn difference(value: &str, of: &str, all: &[ComparedPlace<'_>]) -> Option<String> {
     let (differ, open): (Vec<&ComparedPlace>, Vec<&ComparedPlace>) =
         all.iter().partition(|p| p.ratio.differs());
     let (more, less): (Vec<&ComparedPlace>, Vec<&ComparedPlace>) =
         differ.iter().partition(|p| p.times > 1.0);
     let mut words = match (more.as_slice(), less.as_slice()) {
         ([], []) => return None,
-        (places, []) | ([], places) => {
-            format!("{value} gives {}", times(places, &format!(" the {metric} of {baseline}")))
-        }
+        (places, []) | ([], places) => format!("{value} gives {}", times(places, of)),
         (more, less) => format!(
             "What is best depends on what else is set: {value} gives {} and {}",
-            times(more, &format!(" the {metric} of {baseline}")),
+            times(more, of),
             times(less, "")
         ),
     };
@@ -187,10 +176,22 @@ fn number(times: f64) -> String {
 /// What the best cell gave, where too few repeats support a claim: how many times what others gave
 /// that differ from it in one thing, by their means. `None` where there are no such cells.
 pub fn measured(cells: &LabCells<'_>, best: usize, gave: &str) -> Option<String> {
+    let of_best = &cells.all[best];
     let mut groups = Vec::new();
-    let mut repeats = vec![cells.all[best].counted_repeats()];
+    let mut repeats = vec![of_best.counted_repeats()];
     for (index, dimension) in cells.matrix.dimensions().iter().enumerate() {
-        let mut others = beside(cells, best, (dimension, &cells.matrix.slices(index)));
+        // Cells that differ from the best in that dimension alone and failed no more often: how
+        // many times theirs the best's mean is, their value, and how many repeats they have.
+        let beside = |(value, cell): (usize, usize)| {
+            let other = &cells.all[cell];
+            let times = of_best.nopm.mean? / other.nopm.mean.filter(|mean| *mean > 0.0)?;
+            let is_fair = cell != best && !other.failed_more_often(of_best);
+            is_fair.then(|| (times, dimension.named(value).words(), other.counted_repeats()))
+        };
+        let mut slices = cells.matrix.slices(index).into_iter();
+        let slice = slices.find(|slice| slice.cells.iter().any(|(_, cell)| *cell == best));
+        let others = slice.into_iter().flat_map(|slice| slice.cells).filter_map(beside);
+        let mut others = others.sorted_by(|one, other| one.0.total_cmp(&other.0)).collect_vec();
         repeats.extend(others.iter().map(|(_, _, repeats)| *repeats));
         // Of many, the nearest and the last.
         if let Some(dropped @ 1..) = others.len().checked_sub(NAMED_MAX) {
@@ -199,10 +200,9 @@ pub fn measured(cells: &LabCells<'_>, best: usize, gave: &str) -> Option<String>
         let named = others.iter().map(|(times, of, _)| format!("{} times {of}", number(*times)));
         groups.extend(named.reduce(|one, other| format!("{one}, {other}")));
     }
-    let all_have = |count: usize| repeats.iter().all(|repeats| *repeats == count);
-    let runs = match (all_have(1), all_have(2)) {
-        (true, _) => "one run each",
-        (_, true) => "two runs each",
+    let runs = match repeats.iter().all_equal_value() {
+        Ok(1) => "one run each",
+        Ok(2) => "two runs each",
         _ => "few runs each",
     };
     (!groups.is_empty()).then(|| {
@@ -211,30 +211,11 @@ pub fn measured(cells: &LabCells<'_>, best: usize, gave: &str) -> Option<String>
     })
 }
 
-/// Cells that differ from the best in one dimension alone and failed no more often, the nearest
-/// first: how many times theirs the best's mean is, their value, and how many repeats they have.
-fn beside(
-    cells: &LabCells<'_>,
-    best: usize,
-    (dimension, slices): (&Dimension, &[Slice]),
-) -> Vec<(f64, String, usize)> {
-    let slice = slices.iter().find(|slice| slice.cells.iter().any(|(_, cell)| *cell == best));
-    let of_best = &cells.all[best];
-    let others = slice.into_iter().flat_map(|slice| &slice.cells).filter_map(|(value, cell)| {
-        let other = &cells.all[*cell];
-        let times = of_best.nopm.mean? / other.nopm.mean.filter(|mean| *mean > 0.0)?;
-        let is_fair = *cell != best && !other.failed_more_often(of_best);
-        let words = dimension.named(*value).words();
-        is_fair.then(|| (times, words, other.counted_repeats()))
-    });
-    others.sorted_by(|one, other| one.0.total_cmp(&other.0)).collect()
-}
-
 /// A line of cells over connections, of which enough repeats tell where it turns, grouped by that.
 pub fn by_connections(cells: &LabCells<'_>) -> Vec<String> {
     let sweeps = over_connections(cells.all, &cells.matrix);
     let verdicts = by_key(sweeps.iter().filter_map(|sweep| {
-        let words = sweep.turning.as_ref().and_then(where_it_turns)?;
+        let words = where_it_turns(sweep.turning.as_ref().filter(|turning| turning.proven)?)?;
         Some((words, in_words_of(sweep.others.iter())))
     }));
     let sentence = |(words, lines): (String, Vec<String>)| {
@@ -248,9 +229,6 @@ pub fn by_connections(cells: &LabCells<'_>) -> Vec<String> {
 }
 
 fn where_it_turns(turning: &Turning) -> Option<String> {
-    if !turning.proven {
-        return None;
-    }
     let Turning { best, enough, most, .. } = turning;
     // Beyond the last number nothing is said.
     let words = match (&turning.ends_at, enough) {

@@ -26,9 +26,8 @@ impl CellEvidence {
     pub fn of<'a>(ordinal: u32, runs: impl Iterator<Item = &'a RunDocument>) -> CellEvidence {
         let runs = runs.collect_vec();
         let bound_by = |run: &&RunDocument| Some(run.resources.as_ref()?.bound.as_ref()?.by);
-        let known = |number: fn(&RunDocument) -> Option<f64>| {
-            runs.iter().filter_map(move |run| number(run))
-        };
+        let known =
+            |number: fn(&RunDocument) -> Option<f64>| runs.iter().copied().filter_map(number);
         CellEvidence {
             ordinal,
             bound_by: runs.iter().map(bound_by).all_equal_value().ok().flatten(),

@@ -10,24 +10,20 @@ use crate::lab::drills::DrillFigures;
 use crate::lab::outcomes::LabOutcome;
 use crate::stats::blocks::CLAIM_REPEATS_MIN;
 use base::counted;
+use itertools::Itertools;
 use std::collections::BTreeMap;
 
 /// What cannot be said, the gravest first.
 pub fn limits(lab: &LabOutcome, cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Vec<String> {
-    let mut limits = Vec::new();
-    limits.extend(missing(lab));
-    limits.extend(failed(cells));
-    limits.extend(silent(cells, evidence));
-    limits.extend(too_short(cells, evidence));
-    limits.extend(host(cells, evidence));
-    limits.extend(driver(cells, evidence));
-    limits.extend(few_repeats(lab, cells));
-    limits
+    let of_windows = [silent, too_short, host, driver].into_iter();
+    let of_windows = of_windows.filter_map(|limit| limit(cells, evidence));
+    let limits = missing(lab).into_iter().chain(failed(cells)).chain(of_windows);
+    limits.chain(few_repeats(lab, cells)).collect()
 }
 
 fn missing(lab: &LabOutcome) -> Option<String> {
-    let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
-    let because = lab.reason.as_deref().map_or_else(String::new, |of| format!(": {}", first(of)));
+    let first = lab.reason.as_deref().map(|reason| reason.lines().next().unwrap_or_default());
+    let because = first.map_or_else(String::new, |first| format!(": {first}"));
     (lab.status != "done").then(|| format!("The lab is {}{because}.", lab.status))
 }
 
@@ -99,10 +95,8 @@ fn host(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
     let shares = || low.iter().map(|share| *share * 100.0);
     let least = shares().min_by(f64::total_cmp)?;
     let most = shares().max_by(f64::total_cmp)?;
-    let range = match (least.floor(), most.floor()) {
-        (least, most) if least == most => format!("{least:.0} %"),
-        (least, most) => format!("{least:.0} to {most:.0} %"),
-    };
+    let range = [least, most].map(|percent| format!("{:.0}", percent.floor()));
+    let range = format!("{} %", range.iter().unique().join(" to "));
     let needed = told_of(cells, evidence, |of| of.dilation_needed.filter(|_| is_low(of).is_some()));
     let needed = needed.and_then(|(_, factors)| factors.into_iter().max_by(f64::total_cmp));
     let remedy = match needed {
@@ -171,11 +165,8 @@ pub fn survived(lab: &LabOutcome, cells: &LabCells<'_>) -> Vec<String> {
             unexplained.collect(),
         ),
     ];
-    let told: Vec<String> = kinds
-        .into_iter()
-        .filter(|(_, places)| !places.is_empty())
-        .map(|(title, places)| format!("{title} {}.", some_of(places)))
-        .collect();
+    let told = kinds.into_iter().filter(|(_, places)| !places.is_empty());
+    let told = told.map(|(title, places)| format!("{title} {}.", some_of(places))).collect_vec();
     if told.is_empty() {
         return vec![format!(
             "In {} nothing was lost that was acknowledged, and nothing damaged.",

@@ -1,4 +1,4 @@
-use super::{RampPoint, ramp_point, ramps, standing};
+use super::{RampPoint, failure, ramp_point, ramps, standing};
 use crate::lab::outcomes::lab_outcome;
 use crate::ramp::saturation::StopReason;
 use crate::stats::statistics::NoInterval;
@@ -167,9 +167,9 @@ fn stands(
     attempts: &[((u32, u32), Option<RampPoint>)],
     is_taken_up: bool,
 ) -> (Vec<u32>, Option<String>) {
-    let found = standing(attempts, is_taken_up);
-    let counts = found.points.iter().map(|point| point.connections);
-    let failed = found.failed.and_then(|failed| failed.reason_code);
+    let points = standing(attempts, is_taken_up);
+    let counts = points.iter().map(|point| point.connections);
+    let failed = failure(&points).and_then(|failed| failed.reason_code.clone());
     (counts.collect(), failed)
 }
 

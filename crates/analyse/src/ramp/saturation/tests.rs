@@ -50,11 +50,21 @@ fn ramped(
     scatter: Scatter,
     noise: &mut Noise,
 ) -> Saturation {
+    whole_ramp(limits, truth, scatter, noise).saturation()
+}
+
+/// A ramp that is at its end.
+fn whole_ramp(
+    limits: &RampLimits,
+    truth: impl Fn(f64) -> Truth,
+    scatter: Scatter,
+    noise: &mut Noise,
+) -> Ramp {
     let mut ramp = Ramp::new(limits.clone()).unwrap();
     for _ in 0..=limits.points_max {
         let connections = match ramp.next() {
             RampStep::Measure(connections) => connections,
-            RampStep::Done(saturation) => return saturation,
+            RampStep::Done(_) => return ramp,
         };
         assert!(connections >= limits.start && connections <= limits.connections_max);
         assert_eq!((connections - limits.start) % limits.step, 0);
@@ -124,10 +134,11 @@ fn is_plateau(reason: &StopReason) -> bool {
 #[test]
 fn without_noise_the_knee_is_exact() {
     for knee in [24_u32, 56, 96, 200] {
-        let found = ramped(&limits(8), one_queue(f64::from(knee)), NONE, &mut Noise::new(1));
+        let ramp = whole_ramp(&limits(8), one_queue(f64::from(knee)), NONE, &mut Noise::new(1));
+        let found = ramp.saturation();
         assert_eq!(found.connections, Some(knee), "{:?}", found.reason);
         assert!(found.reason.as_ref().is_some_and(is_plateau), "{:?}", found.reason);
-        assert!(found.curve.len() < 16, "{}", found.curve.len());
+        assert!(ramp.curve.len() < 16, "{}", ramp.curve.len());
     }
 }
 
@@ -380,13 +391,13 @@ fn retries_are_told_of_before_the_response_times_that_they_make() {
 #[test]
 fn a_ramp_goes_on_from_stored_points() {
     let truth = one_queue(96.0);
-    let whole = ramped(&limits(8), truth, scatter(0.05), &mut Noise::new(3));
+    let whole = whole_ramp(&limits(8), truth, scatter(0.05), &mut Noise::new(3));
     let mut again = Ramp::new(limits(8)).unwrap();
     for (index, point) in whole.curve.iter().enumerate() {
         assert_eq!(again.next(), RampStep::Measure(point.connections), "{index}");
         again.observe(point.clone());
     }
-    assert_eq!(again.next(), RampStep::Done(whole));
+    assert_eq!(again.next(), RampStep::Done(whole.saturation()));
 }
 
 #[test]
@@ -441,16 +452,18 @@ fn a_count_without_a_result_ends_the_ramp() {
 #[test]
 fn a_start_that_is_over_its_limit_has_no_saturation_point() {
     let limits = RampLimits { cpu_busy_share: Some(0.05), ..limits(8) };
-    let found = ramped(&limits, one_queue(96.0), NONE, &mut Noise::new(1));
-    assert_eq!((found.connections, found.curve.len()), (None, 1));
+    let ramp = whole_ramp(&limits, one_queue(96.0), NONE, &mut Noise::new(1));
+    let found = ramp.saturation();
+    assert_eq!((found.connections, ramp.curve.len()), (None, 1));
     assert!(matches!(found.reason, Some(StopReason::Cpu { .. })));
 }
 
 #[test]
 fn what_never_saturates_ends_at_the_maximum() {
-    let found = ramped(&limits(8), one_queue(1e9), scatter(0.05), &mut Noise::new(1));
+    let ramp = whole_ramp(&limits(8), one_queue(1e9), scatter(0.05), &mut Noise::new(1));
+    let found = ramp.saturation();
     assert_eq!((found.connections, found.reason), (Some(512), None));
-    let counts: Vec<u32> = found.curve.iter().map(|point| point.connections).collect();
+    let counts: Vec<u32> = ramp.curve.iter().map(|point| point.connections).collect();
     assert_eq!(counts, [8, 16, 32, 64, 128, 256, 512]);
     // One that may measure three points only says what it has seen.
     let few = RampLimits { points_max: 3, ..limits(8) };

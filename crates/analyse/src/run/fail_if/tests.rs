@@ -1,5 +1,6 @@
-use super::{COUNTS, FailCondition, OF_RUN, TIMES};
+use super::{COUNTS, FailCondition, OF_RUN};
 use crate::run::document::{RunDocument, measurement};
+use crate::run::response_times::ResponseTime;
 use store::IntervalRow;
 use testkit::{SECOND_NS, Scratch};
 
@@ -108,7 +109,7 @@ fn every_figure_is_described() {
     table += &format!(
         "| {} | response times of new orders, or of what else throughput counts; of one type as \
          `payment.p95_ms`; in microseconds with `_us`, in seconds with `_s` |\n",
-        named(TIMES.iter().map(|(name, _)| format!("`{name}_ms`")).collect())
+        named(ResponseTime::ALL.iter().map(|of| format!("`{}_ms`", of.name)).collect())
     );
     let (before, rest) = text.split_once(head).expect("docs/json.md has a table of figures");
     let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
