@@ -92,6 +92,13 @@ pub struct OrderLine {
     pub number: u32,
 }
 
+impl OrderLine {
+    /// What it costs at this price of a piece.
+    pub(crate) fn amount(&self, price: Cents) -> Cents {
+        Cents(i64::from(self.quantity) * price.0)
+    }
+}
+
 /// Input of New-Order (clause 2.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrder {
@@ -301,17 +308,6 @@ pub enum Input {
 }
 
 impl Input {
-    /// Which transaction it is for.
-    pub fn transaction(&self) -> Transaction {
-        match self {
-            Input::NewOrder(_) => Transaction::NewOrder,
-            Input::Payment(_) => Transaction::Payment,
-            Input::OrderStatus(_) => Transaction::OrderStatus,
-            Input::Delivery(_) => Transaction::Delivery,
-            Input::StockLevel(_) => Transaction::StockLevel,
-        }
-    }
-
     /// The input of a try that begins now. What was entered keeps its time; a Delivery is done when
     /// it is tried.
     pub fn tried_at(&self, now: impl FnOnce() -> DateTime) -> Input {

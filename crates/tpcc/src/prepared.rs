@@ -31,34 +31,18 @@ macro_rules! statements {
 }
 pub(crate) use statements;
 
-/// Prepares N statements of one kind that differ by a number from 0.
+/// A statement for each district, from the first.
+pub(crate) type DistrictStatements = [StatementId; DISTRICTS as usize];
+
+/// Prepares N statements of one kind that differ by a number from 1.
 pub(crate) async fn prepare_all<S: Session, const N: usize>(
     session: &mut S,
     kind: &'static str,
     sql: impl Fn(usize) -> String,
 ) -> SessionResult<[StatementId; N]> {
     let mut ids = [StatementId(0); N];
-    for (index, id) in ids.iter_mut().enumerate() {
-        *id = session.prepare_kind(kind, &sql(index)).await?;
+    for (id, number) in ids.iter_mut().zip(1..) {
+        *id = session.prepare_kind(kind, &sql(number)).await?;
     }
     Ok(ids)
-}
-
-/// A statement for each district.
-pub(crate) struct DistrictStatements([StatementId; DISTRICTS as usize]);
-
-impl DistrictStatements {
-    /// Prepares the SQL of each district, 1..=10.
-    pub(crate) async fn prepare<S: Session>(
-        session: &mut S,
-        kind: &'static str,
-        sql: impl Fn(u32) -> String,
-    ) -> SessionResult<DistrictStatements> {
-        prepare_all(session, kind, |index| sql(index as u32 + 1)).await.map(DistrictStatements)
-    }
-
-    /// That of a district, 1..=10.
-    pub(crate) fn of(&self, district: u32) -> StatementId {
-        self.0[district as usize - 1]
-    }
 }

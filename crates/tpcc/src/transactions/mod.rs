@@ -37,7 +37,7 @@ use procedures::Procedures;
 use sets::Sets;
 use single::Single;
 use spec::{Isolation, Style};
-use tpcc_mysql::TpccMysql;
+use tpcc_mysql::{DeliveryProgress, TpccMysql};
 
 /// Which statements the transactions send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl<S: Session> PreparedSession<S> {
     /// What is run next is a fresh input, and no new try of the last one.
     pub fn begin(&mut self) {
         if let Statements::TpccMysql(statements) = &mut self.statements {
-            statements.begin();
+            statements.progress = DeliveryProgress::default();
         }
     }
 

@@ -27,6 +27,12 @@ impl<S: Session, T> OnSession<'_, S, T> {
         only_row(&self.session.execute(statement, params).await?, what)
     }
 
+    /// Reads the first row of the next answer, which must have one.
+    #[inline]
+    pub(super) async fn next_row(&mut self, what: &'static str) -> StepResult<Row<'_>> {
+        only_row(&self.session.answer().await?, what)
+    }
+
     /// Sends a change that must find its one row.
     pub(super) async fn change(
         &mut self,

@@ -34,7 +34,7 @@ pub(super) const STOCK_BY_KEY: &str = "stock FORCE INDEX (PRIMARY)";
 /// The locking read of stock for an order of `district`: quantity, district information, data. Only
 /// the district's own s_dist_xx is read (clause 2.4.2.2), so there is a statement for each
 /// district.
-pub(super) fn stock(district: u32, more_columns: &str, items: &str) -> String {
+pub(super) fn stock(district: usize, more_columns: &str, items: &str) -> String {
     format!(
         "SELECT s_quantity, s_dist_{district:02}, s_data{more_columns} FROM {STOCK_BY_KEY} \
          WHERE s_w_id = ? AND s_i_id {items} FOR UPDATE"

@@ -6,9 +6,8 @@
 //! other on two servers would do so until a lock wait times out, as neither server sees the circle.
 
 mod branches;
-mod new_order;
 mod open;
-mod payment;
+mod work;
 
 use super::{Outcome, PreparedSession, TransactionError};
 use crate::ShardRanges;
@@ -17,6 +16,8 @@ use crate::xa::{BranchId, ShardName, XaOwner, XaRun};
 use base::{Session, SessionError, SessionResult};
 use branches::{Branch, Branches};
 use drive::{StatementTime, StatementTimes, Timed};
+use std::iter;
+use work::work;
 
 /// The sessions of a connection on the other shards than its own, and what names its transactions.
 pub(crate) struct Across<S> {
@@ -63,36 +64,26 @@ impl<S: Session> Across<S> {
         home: &mut PreparedSession<S>,
         input: &Input,
     ) -> Result<Outcome, TransactionError> {
-        let ended = {
-            let mut branches = self.branches(home, input)?;
-            let done = match work(&mut branches, input).await {
-                Ok(Outcome::RolledBack) => {
-                    branches.roll_back().await?;
-                    return Ok(Outcome::RolledBack);
-                }
-                Ok(outcome) => branches.commit().await.map(|broken| (outcome, broken)),
-                Err(failure) => Err(failure),
-            };
-            if done.as_ref().is_err_and(TransactionError::is_to_roll_back) {
+        let mut branches = self.branches(home, input)?;
+        let ended = match work(&mut branches, input).await {
+            Ok(Outcome::RolledBack) => {
                 branches.roll_back().await?;
+                return Ok(Outcome::RolledBack);
             }
-            done
+            Ok(outcome) => branches.commit().await.map(|broken| (outcome, broken)),
+            Err(failure) => Err(failure),
         };
-        match ended {
-            Ok((outcome, broken)) => {
-                self.broken = broken;
-                Ok(outcome)
-            }
-            Err(failure) => {
-                if failure.needs_prepare() {
-                    home.prepare_anew().await?;
-                    for other in self.others.iter_mut().flatten() {
-                        other.prepare_anew().await?;
-                    }
-                }
-                Err(failure)
+        if ended.as_ref().is_err_and(TransactionError::is_to_roll_back) {
+            branches.roll_back().await?;
+        }
+        if ended.as_ref().is_err_and(TransactionError::needs_prepare) {
+            for session in iter::once(home).chain(self.others.iter_mut().flatten()) {
+                session.prepare_anew().await?;
             }
         }
+        let (outcome, broken) = ended?;
+        self.broken = broken;
+        Ok(outcome)
     }
 
     /// The branches that a transaction needs.
@@ -164,7 +155,7 @@ impl<S: Session> Across<Timed<S>> {
 
     /// Adds those of a try on all shards.
     fn add_times(&mut self, home: &mut PreparedSession<Timed<S>>) {
-        for of in std::iter::once(home).chain(self.others.iter_mut().flatten()) {
+        for of in iter::once(home).chain(self.others.iter_mut().flatten()) {
             self.times.extend_from_slice(of.session().times().times);
             of.session_mut().begin();
         }
@@ -173,18 +164,5 @@ impl<S: Session> Across<Timed<S>> {
     /// Those since `begin`.
     pub(crate) fn times<'a>(&'a self, home: &'a Timed<S>) -> StatementTimes<'a> {
         StatementTimes { kinds: home.times().kinds, times: &self.times }
-    }
-}
-
-/// Does everything up to the end of the transaction.
-async fn work<S: Session>(
-    branches: &mut Branches<'_, S>,
-    input: &Input,
-) -> Result<Outcome, TransactionError> {
-    branches.start().await?;
-    match input {
-        Input::NewOrder(order) => new_order::new_order(branches, order).await,
-        Input::Payment(payment) => payment::payment(branches, payment).await,
-        _ => Err(SessionError::Unexpected("only orders and payments cross".to_owned()).into()),
     }
 }

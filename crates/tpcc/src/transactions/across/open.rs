@@ -1,10 +1,9 @@
 //! Opening the sessions of a connection on all shards.
 
 use super::Across;
-use crate::ShardRanges;
-use crate::checks::ShardSession;
 use crate::database::schema_name;
 use crate::lock::{Lock, take_lock};
+use crate::shards::{ShardRanges, ShardSession};
 use crate::transactions::{PreparedSession, StatementSet};
 use crate::xa::{ShardName, XaOwner, XaRun, resolve_own};
 use base::{Connect, Session, SessionError};

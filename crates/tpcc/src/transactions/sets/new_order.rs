@@ -81,7 +81,7 @@ impl<S: Session> OnSession<'_, S, Sets> {
         fill(&mut home[1..], by_way(order, Way::Set).map(|(_, line)| [line.item.into()]));
         // Stock rows are locked in one order by all: by warehouse, then by item.
         self.ask_remote(order, true)?;
-        self.ask(self.set.stocks.of(order.district), &home)?;
+        self.ask(self.set.stocks[order.district as usize - 1], &home)?;
         self.ask_remote(order, false)?;
         // The number comes from LAST_INSERT_ID().
         let [_, values @ ..] = order.order_row(0);
@@ -91,7 +91,7 @@ impl<S: Session> OnSession<'_, S, Sets> {
 
     /// Queues the reads of the stock rows of the remote warehouses `below` home, or above it.
     fn ask_remote(&mut self, order: &NewOrder, below: bool) -> StepResult {
-        let stock = self.set.stock.of(order.district);
+        let stock = self.set.stock[order.district as usize - 1];
         for (_, line) in by_way(order, Way::Remote) {
             if (line.supply_warehouse < order.warehouse) == below {
                 self.ask(stock, &[line.supply_warehouse.into(), line.item.into()])?;
@@ -139,8 +139,7 @@ impl<S: Session> OnSession<'_, S, Sets> {
         let answer = self.session.answer().await?;
         one_row(&answer, "the order's district")?;
         let order_id = answer.last_insert_id as i64;
-        let answer = self.session.answer().await?;
-        let row = only_row(&answer, "the order's customer, district and warehouse")?;
+        let row = self.next_row("the order's customer, district and warehouse").await?;
         black_box((row.bytes(1)?, row.bytes(2)?));
         let rates = PriceRates {
             discount: row.decimal(0, 4)?,
