@@ -8,6 +8,12 @@ use base::{WarehouseRange, Warehouses};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardRanges(Vec<WarehouseRange>);
 
+/// A session on the server that has these warehouses: all of a database, or those of a shard.
+pub struct ShardSession<'a, S> {
+    pub session: &'a mut S,
+    pub range: WarehouseRange,
+}
+
 /// Why databases are no shards of one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShardError {
