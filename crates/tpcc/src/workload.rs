@@ -5,7 +5,7 @@ use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
 use crate::fresh::FreshOrders;
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
-use crate::transactions::{Across, PreparedSession, StatementSet};
+use crate::transactions::{Across, Outcome, PreparedSession, StatementSet};
 use crate::witness::Witness;
 use crate::xa::XaRun;
 use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction};
@@ -138,7 +138,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
 
 impl<C: Connect + Sync> Proof for TpccWorkload<C> {
     async fn facts<S: Session>(&self, session: &mut S) -> SessionResult<Facts> {
-        Ok(database::sums(session).await?.into())
+        database::facts(session).await
     }
 
     fn mismatch(&self, report: &RunReport, before: &Facts, after: &Facts) -> Option<String> {
@@ -168,28 +168,31 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let server = self.schemas.writes_to(which);
-        let witness = self.options.witness.clone();
         let statements = self.options.statements;
-        if let Some(shared) = self.options.xa.as_ref().zip(self.options.shards.as_ref())
-            && matches!(statements, StatementSet::Clauses { .. })
-        {
-            let (own, across) = Across::open(&self.schemas, which, shared, statements).await?;
-            return Ok(TerminalClient::new(server, own, Beside::Shards(across), witness));
-        }
-        let terminal = self.session(server).await?;
-        let beside = match (self.schemas.reads_from(which), &self.fresh) {
-            (Some(replica), Some(fresh)) => {
-                let (terminal, fresh) = (self.session(replica).await?, Arc::clone(fresh));
-                let reader = ReplicaSession { terminal, replica, fresh, was_asked: false };
-                Beside::Replica(Box::new(reader))
+        let shared = self.options.xa.as_ref().zip(self.options.shards.as_ref());
+        let (terminal, beside) = match shared {
+            Some(shared) if matches!(statements, StatementSet::Clauses { .. }) => {
+                let (own, across) = Across::open(&self.schemas, which, shared, statements).await?;
+                (own, Beside::Shards(across))
             }
-            _ => Beside::Nothing,
+            _ => (self.session(server).await?, self.reader(which).await?),
         };
-        Ok(TerminalClient::new(server, terminal, beside, witness))
+        let witness = self.options.witness.clone();
+        Ok(TerminalClient { server, terminal, beside, outcome: Outcome::Committed, witness })
     }
 }
 
 impl<C: Connect + Sync> TpccWorkload<C> {
+    /// What a connection reads from, where that is another server than it writes to.
+    async fn reader(&self, which: Opening) -> Result<Beside<C>, Failed> {
+        let (Some(replica), Some(fresh)) = (self.schemas.reads_from(which), &self.fresh) else {
+            return Ok(Beside::Nothing);
+        };
+        let (terminal, fresh) = (self.session(replica).await?, Arc::clone(fresh));
+        let reader = ReplicaSession { terminal, replica, fresh, was_asked: false };
+        Ok(Beside::Replica(Box::new(reader)))
+    }
+
     /// A session on one of the servers, with its statements.
     async fn session(&self, server: usize) -> Result<TimedSession<C>, Failed> {
         let session = Timed::new(self.schemas.connect(server).await?);

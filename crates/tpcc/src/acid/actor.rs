@@ -6,7 +6,7 @@ use crate::Input;
 use crate::transactions::{
     Outcome, PreparedSession, StatementSet, TransactionError, one_row, only_row,
 };
-use base::{Connect, Session};
+use base::{Connect, Session, SessionError};
 use drive::{FailureKind, failed_by, set_isolation};
 use reactor::sleep_until;
 use spec::{Isolation, Style};
@@ -66,23 +66,15 @@ impl<S: Session> Actor<S> {
 
     /// Runs a transaction to its end.
     pub(super) async fn run(&mut self, input: &Input) -> AcidResult<Outcome> {
-        let mut tries = 1;
-        loop {
+        for _ in 1..TRIES_MAX {
             match self.terminal.run(input).await {
-                Ok(outcome) => return Ok(outcome),
-                Err(TransactionError::Statement(error))
-                    if tries < TRIES_MAX
-                        && matches!(
-                            failed_by(&error).kind,
-                            FailureKind::Deadlock | FailureKind::Conflict
-                        ) =>
-                {
-                    tries += 1;
+                Err(TransactionError::Statement(error)) if is_to_try_again(&error) => {
                     self.tried_again.push(error.to_string());
                 }
-                Err(error) => return Err(error.into()),
+                ended => return Ok(ended?),
             }
         }
+        Ok(self.terminal.run(input).await?)
     }
 
     /// Runs a transaction and stops before its end, which [`Actor::end`] sends.
@@ -112,6 +104,11 @@ impl<S: Session> Actor<S> {
     pub(super) fn into_session(self) -> S {
         self.terminal.into_session().into_inner()
     }
+}
+
+/// Did the server roll a transaction back to let another one through?
+fn is_to_try_again(error: &SessionError) -> bool {
+    matches!(failed_by(error).kind, FailureKind::Deadlock | FailureKind::Conflict)
 }
 
 /// Runs a transaction until it stops after the statement that its session waits for; an error where
