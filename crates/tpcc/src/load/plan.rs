@@ -57,6 +57,8 @@ impl LoadPart {
 
 /// What is left to do.
 pub(crate) struct LoadPlan {
+    /// About as much as the chunks take that an earlier load left complete.
+    pub(crate) found_bytes: u64,
     /// By the place of the table.
     tables: [TableChunks; Table::ALL.len()],
     /// Tables whose indexes wait for their rows.
@@ -101,8 +103,9 @@ impl LoadPlan {
             .into_iter()
             .filter_map(|table| Some((table, schema::indexes_sql(table, foreign_keys)?)))
             .collect();
+        let found_bytes = found.iter().map(|chunk| chunk.table.bytes_estimate()).sum();
         let steps_total = indexes.len() as u32;
-        LoadPlan { tables, indexes, failed: false, steps_done: 0, steps_total }
+        LoadPlan { found_bytes, tables, indexes, failed: false, steps_done: 0, steps_total }
     }
 
     /// The rows of a part, without indexes.
