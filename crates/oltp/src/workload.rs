@@ -213,32 +213,25 @@ impl<C: Connect> ScriptClient<C> {
         self.session.all_prepared().await
     }
 
-    /// One try; the error of the session and what that makes of the try.
-    async fn run(&mut self, operation: &Operation) -> Result<(), (SessionError, Failed)> {
+    /// One try; the error of the session behind what that makes of the try.
+    async fn run(&mut self, operation: &Operation) -> Result<(), (Failed, SessionError)> {
         type Judge = fn(&SessionError) -> Failed;
-        let failed = |judge: Judge| {
-            move |error: SessionError| {
-                let failed = judge(&error);
-                (error, failed)
-            }
-        };
+        let judged_by = |judge: Judge| move |error: SessionError| (judge(&error), error);
         let script = Arc::clone(&self.script);
         let transaction = &script.transactions[operation.transaction];
-        let mut judge: Judge = failed_by;
+        // A statement without BEGIN is its own COMMIT.
+        let judge: Judge = if transaction.is_explicit { failed_by } else { failed_in_commit };
         if transaction.is_explicit {
-            self.session.query("BEGIN").await.map_err(failed(judge))?;
-        } else {
-            // A statement without BEGIN is its own COMMIT.
-            judge = failed_in_commit;
+            self.session.query("BEGIN").await.map_err(judged_by(judge))?;
         }
         for (place, step) in transaction.steps.iter().enumerate() {
             let values = &operation.values;
             let id = self.prepared[operation.transaction][place][step.variant(values)];
             let executed = execute(&mut self.session, id, &step.parameters, values).await;
-            executed.map_err(failed(judge))?;
+            executed.map_err(judged_by(judge))?;
         }
         if transaction.is_explicit {
-            self.session.query("COMMIT").await.map_err(failed(failed_in_commit))?;
+            self.session.query("COMMIT").await.map_err(judged_by(failed_in_commit))?;
         }
         Ok(())
     }
@@ -270,7 +263,7 @@ impl<C: Connect> Client for ScriptClient<C> {
     }
 
     async fn attempt(&mut self, operation: &Operation) -> Attempt {
-        let Err((error, failed)) = self.run(operation).await else {
+        let Err((failed, error)) = self.run(operation).await else {
             return Attempt::Committed;
         };
         match self.recover(&error).await {
