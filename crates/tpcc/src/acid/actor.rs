@@ -4,7 +4,7 @@ use super::finding::{AcidError, AcidResult};
 use super::halting::{Halt, Halting};
 use crate::Input;
 use crate::transactions::{
-    Outcome, PreparedSession, StatementSet, TransactionError, one_row, only_row,
+    Outcome, PreparedSession, StatementSet, TransactionError, only_row, require,
 };
 use base::{Connect, Session, SessionError};
 use drive::{FailureKind, failed_by, set_isolation};
@@ -173,7 +173,8 @@ impl<S: Session> Onlooker<S> {
 
     /// Changes one row.
     pub(super) async fn change_row(&mut self, sql: &str) -> AcidResult<()> {
-        Ok(one_row(&self.0.query(sql).await?, "what a test sets back")?)
+        let changed = self.0.query(sql).await?.affected_rows;
+        Ok(require(changed == 1, "what a test sets back")?)
     }
 
     /// Runs the transaction of a connection until it has ended or, by the server's word, waits for

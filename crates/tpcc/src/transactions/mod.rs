@@ -30,7 +30,7 @@ pub(crate) use across::Across;
 use base::{Session, SessionError, SessionResult};
 use drive::set_isolation;
 pub use outcome::{Outcome, TransactionError};
-pub(crate) use rules::{one_row, only_row};
+pub(crate) use rules::{only_row, require};
 
 use on_session::OnSession;
 use procedures::Procedures;

@@ -228,9 +228,9 @@ pub(crate) fn number(value: i64) -> StepResult<u32> {
     Ok(u32::try_from(value).map_err(|_| wrong())?)
 }
 
-/// A change that must have found its one row.
-pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> StepResult {
-    if answer.affected_rows == 1 { Ok(()) } else { Err(TransactionError::MissingRow(what)) }
+/// Fails where what must be there is not.
+pub(crate) fn require(is_there: bool, what: &'static str) -> StepResult {
+    if is_there { Ok(()) } else { Err(TransactionError::MissingRow(what)) }
 }
 
 /// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses

@@ -3,10 +3,10 @@
 mod statements;
 
 use super::on_session::OnSession;
-use super::outcome::{Outcome, StepResult, TransactionError};
+use super::outcome::{Outcome, StepResult};
 use super::rules::{
     Payer, PriceRates, StockedOrder, append_customer_data, has_bad_credit, item_row, middle_row,
-    number, oldest_orders, only_row, show_lines,
+    number, oldest_orders, only_row, require, show_lines,
 };
 use super::sql;
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
@@ -52,11 +52,10 @@ impl<S: Session> OnSession<'_, S, Single> {
         self.read_lines(&mut taken).await?;
         self.write_order(&taken, order_id).await?;
         black_box(rates.total(taken.sum()));
-        self.end(match taken.is_whole() {
-            true => Outcome::Ordered(number(order_id)?),
-            false => Outcome::RolledBack,
-        })
-        .await
+        if !taken.is_whole() {
+            return self.end(Outcome::RolledBack).await;
+        }
+        self.end(Outcome::Ordered(number(order_id)?)).await
     }
 
     /// Queues every read of the order.
@@ -294,10 +293,9 @@ impl<S: Session> OnSession<'_, S, Single> {
         self.changed("the open order").await?;
         let customer = self.next_row("the delivered order").await?.int(0)?;
         self.changed("the delivered order").await?;
-        if self.session.answer().await?.affected_rows == 0 {
-            return Err(TransactionError::MissingRow("the lines of the delivered order"));
-        }
-        let amount = self.next_row("the lines of the delivered order").await?.cents(0)?;
+        let what = "the lines of the delivered order";
+        require(self.session.answer().await?.affected_rows > 0, what)?;
+        let amount = self.next_row(what).await?.cents(0)?;
         Ok((customer, amount))
     }
 }

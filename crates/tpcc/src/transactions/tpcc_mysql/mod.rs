@@ -13,9 +13,9 @@ mod statements;
 pub use deviations::{DEVIATIONS, Decision, Deviation, FAILING_CHECKS};
 
 use super::on_session::OnSession;
-use super::outcome::{Outcome, StepResult, TransactionError};
+use super::outcome::{Outcome, StepResult};
 use super::rules::{
-    PriceRates, append_cut, item_row, middle_row, only_row, show_lines, stock_after,
+    PriceRates, append_cut, item_row, middle_row, only_row, require, show_lines, stock_after,
 };
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderLine, OrderStatus, Payment, StockLevel};
 use crate::schema::DISTRICTS;
@@ -307,9 +307,7 @@ impl<S: Session> OnSession<'_, S, TpccMysql> {
         let changes = [Param::Time(delivery.delivered), order, d, w];
         let lines = self.set.statements.update_order_lines;
         let what = "the lines of the delivered order";
-        if self.session.execute(lines, &changes).await?.affected_rows == 0 {
-            return Err(TransactionError::MissingRow(what));
-        }
+        require(self.session.execute(lines, &changes).await?.affected_rows > 0, what)?;
         let amount = self.row(self.set.statements.select_amount, &key, what).await?.cents(0)?;
         let changes = [Param::Cents(amount), Param::Int(customer), d, w];
         let what = "the customer of the delivered order";
