@@ -164,11 +164,8 @@ async fn fill_tables<C: Connect>(
     let set = "SET SESSION unique_checks = 0, autocommit = 1, sql_mode = ''";
     session.query(set).await.map_err(failed("preparing a session"))?;
     let mut loaded = Loaded::new();
-    loop {
-        let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        if number > shared.tables.count {
-            break;
-        }
+    let next = || shared.next.fetch_add(1, Ordering::Relaxed);
+    while let Some(number) = Some(next()).filter(|number| *number <= shared.tables.count) {
         loaded.push((number, fill(&mut session, number, shared).await?));
     }
     C::close(session).await;

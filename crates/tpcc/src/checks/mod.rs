@@ -49,7 +49,9 @@ impl CheckSet {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// All of it.
-    Whole { screened: bool },
+    Whole,
+    /// All of it, and the suspects of the checks that have a screen are known.
+    Screened,
     /// One of its shards, for the checks whose rows are all there.
     Shard,
 }
@@ -57,16 +59,13 @@ enum Scope {
 impl Scope {
     /// Is this check asked here?
     fn has(self, check: &Check) -> bool {
-        match self {
-            Scope::Whole { .. } => true,
-            Scope::Shard => check.across.is_none(),
-        }
+        self != Scope::Shard || check.across.is_none()
     }
 
     /// Is this scan of use? Other checks than those that it spares have looked at all customers
     /// already, or a part of their history is elsewhere.
     fn scans(self, scan: Scan) -> bool {
-        self == (Scope::Whole { screened: false }) || scan != Scan::Customers
+        self == Scope::Whole || scan != Scan::Customers
     }
 }
 
@@ -209,7 +208,7 @@ pub async fn run_checks<S: Session>(
     let range = WarehouseRange::all(warehouses);
     let result = async {
         let checks = asked(&mut [ShardSession { session: &mut *first, range }], set).await?;
-        let scope = Scope::Whole { screened };
+        let scope = if screened { Scope::Screened } else { Scope::Whole };
         run((&mut *first, &mut *others), range, &checks, scope, &step).await
     }
     .await;
@@ -300,7 +299,7 @@ async fn run<S: Session>(
     step();
     let checks = checks.iter().filter(|check| scope.has(check));
     let mut running: Vec<Running> = checks.copied().map(Running::of).collect();
-    if scope == (Scope::Whole { screened: true }) {
+    if scope == Scope::Screened {
         let part = &mut [ShardSession { session: &mut *first, range }];
         screen(part, &mut running, step).await?;
     }

@@ -172,10 +172,8 @@ fn load_all<C: Connect + Sync>(
     // One thread's failure interrupts the others: their interruption is not the cause.
     let is_stop = |error: &LoadError| matches!(error, LoadError::Interrupted);
     let loaded = reactor::on_threads(options.threads, work, is_stop, || {
-        let (guard, _) = shared
-            .changed
-            .wait_timeout(shared.plan(), Duration::from_millis(100))
-            .unwrap_or_else(PoisonError::into_inner);
+        let waited = shared.changed.wait_timeout(shared.plan(), Duration::from_millis(100));
+        let guard = waited.unwrap_or_else(PoisonError::into_inner).0;
         let progress = LoadProgress {
             bytes: guard.found_bytes + shared.bytes.load(Ordering::Relaxed),
             bytes_total: shared.population.bytes_estimate(),
@@ -407,13 +405,10 @@ async fn finish<S: Session>(
     }
     // Fresh statistics: plans of the first minutes must not depend on when the server thinks of it.
     let tables = Table::ALL.map(Table::name).join(", ");
-    session
-        .query(&format!("ANALYZE TABLE {tables}"))
-        .await
-        .map_err(failed("analysing the tables"))?;
-    database::set_state(session, LoadState::Complete)
-        .await
-        .map_err(failed("marking the load complete"))
+    let analysed = session.query(&format!("ANALYZE TABLE {tables}")).await;
+    analysed.map_err(failed("analysing the tables"))?;
+    let marked = database::set_state(session, LoadState::Complete).await;
+    marked.map_err(failed("marking the load complete"))
 }
 
 /// Adds the foreign keys that an earlier, killed load has not added.
