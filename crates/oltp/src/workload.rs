@@ -3,7 +3,7 @@
 use crate::generate::DrawnValues;
 use crate::script::{Script, execute};
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Connect, Random, Row, Session, SessionError, SessionResult, StatementId};
+use base::{Connect, Random, Session, SessionError, SessionResult, StatementId};
 use drive::streams::INPUTS;
 use drive::{
     Attempt, Client, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, StatementTimes,
@@ -32,12 +32,9 @@ pub struct ScriptWorkload<C> {
     options: ScriptOptions,
 }
 
-impl<C: Connect + Sync> ScriptWorkload<C> {
+impl<C: Connect + Clone + Sync> ScriptWorkload<C> {
     /// The same transactions with other inputs.
-    pub fn with_seed(&self, seed: u64) -> ScriptWorkload<C>
-    where
-        C: Clone,
-    {
+    pub fn with_seed(&self, seed: u64) -> ScriptWorkload<C> {
         let options = ScriptOptions { seed, ..self.options };
         ScriptWorkload::new(self.schemas.clone(), Arc::clone(&self.script), options)
     }
@@ -67,17 +64,14 @@ impl<C: Connect + Sync> ScriptWorkload<C> {
             progress(done, total);
             let start = Instant::now();
             let answer = session.query(&check.sql).await?;
-            let text = |row: Row<'_>| {
-                let values: Vec<String> = (0..answer.width).map(|at| row.text(at)).collect();
-                values.join(", ")
-            };
+            let examples = answer.rows().take(OFFENDING_ROWS_MAX);
             results.push(StoredCheck {
                 name: check.name.clone(),
                 title: check.title.clone(),
                 clause: String::new(),
                 passed: answer.is_empty(),
                 offending_rows: answer.len() as u64,
-                examples: answer.rows().take(OFFENDING_ROWS_MAX).map(text).collect(),
+                examples: examples.map(|row| row.texts().join(", ")).collect(),
                 duration_ns: start.elapsed().as_nanos() as u64,
             });
         }

@@ -59,29 +59,20 @@ pub enum Homes {
 /// Transactions over any kind of session.
 pub struct TpccWorkload<C> {
     schemas: Schemas<C>,
-    options: TpccOptions,
+    pub options: TpccOptions,
     /// Where reads go to replicas.
     fresh: Option<Arc<FreshOrders>>,
 }
 
 impl<C> TpccWorkload<C> {
-    /// The warehouses that the transactions of a connection are for: those of its shard, or all.
-    fn range_of(&self, connection: u32) -> WarehouseRange {
-        let server = self.schemas.writes_to(Opening { connection, earlier: 0 });
-        let of_shard = self.options.shards.as_ref().and_then(|shards| shards.of_server(server));
-        of_shard.unwrap_or(WarehouseRange::all(self.options.warehouses))
-    }
-
-    /// The warehouses of each server, where they are divided.
-    pub fn shards(&self) -> Option<&ShardRanges> {
-        self.options.shards.as_ref()
-    }
-
     /// The inputs of a connection or of a terminal.
     fn inputs_of(&self, of: u32) -> InputSource {
         let options = &self.options;
         let random = Random::new(options.seed, &[INPUTS, u64::from(of)]);
-        let range = self.range_of(of);
+        // The warehouses of its shard, or all.
+        let server = self.schemas.writes_to(Opening { connection: of, earlier: 0 });
+        let of_shard = options.shards.as_ref().and_then(|shards| shards.of_server(server));
+        let range = of_shard.unwrap_or(WarehouseRange::all(options.warehouses));
         let warehouse = |n: u32| range.first() + n % range.count();
         let remote = match options.xa {
             Some(_) => WarehouseRange::all(options.warehouses),
@@ -104,7 +95,7 @@ impl<C> TpccWorkload<C> {
     }
 }
 
-impl<C: Connect + Sync> TpccWorkload<C> {
+impl<C: Connect + Clone + Sync> TpccWorkload<C> {
     /// Terminals on the databases that `schemas` reach.
     pub fn new(schemas: Schemas<C>, options: TpccOptions) -> TpccWorkload<C> {
         let reads = schemas.topology() == Topology::PrimaryReplicas;
@@ -122,16 +113,8 @@ impl<C: Connect + Sync> TpccWorkload<C> {
         self.fresh.as_ref().and_then(|fresh| fresh.note())
     }
 
-    /// How many warehouses a database of it has.
-    pub fn configured(&self) -> Warehouses {
-        self.options.configured
-    }
-
     /// The same transactions with other inputs.
-    pub fn with_seed(&self, seed: u64) -> TpccWorkload<C>
-    where
-        C: Clone,
-    {
+    pub fn with_seed(&self, seed: u64) -> TpccWorkload<C> {
         TpccWorkload::new(self.schemas.clone(), TpccOptions { seed, ..self.options.clone() })
     }
 }

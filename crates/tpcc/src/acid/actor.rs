@@ -102,7 +102,7 @@ impl<S: Session> Actor<S> {
     }
 
     pub(super) fn into_session(self) -> S {
-        self.terminal.into_session().into_inner()
+        self.terminal.into_session().session
     }
 }
 
@@ -127,7 +127,7 @@ pub(super) async fn until_halted<T>(
 }
 
 /// A session beside the tests: reads what is committed, and asks the server who waits.
-pub(super) struct Onlooker<S>(S);
+pub(super) struct Onlooker<S>(pub(super) S);
 
 impl<S: Session> Onlooker<S> {
     pub(super) async fn open<C: Connect<Session = S>>(connect: &C) -> AcidResult<Onlooker<S>> {
@@ -135,10 +135,6 @@ impl<S: Session> Onlooker<S> {
         set_isolation(&mut session, Isolation::RepeatableRead).await?;
         session.query("SET SESSION autocommit = 1").await?;
         Ok(Onlooker(session))
-    }
-
-    pub(super) fn into_session(self) -> S {
-        self.0
     }
 
     /// A number that is committed.
@@ -154,11 +150,7 @@ impl<S: Session> Onlooker<S> {
     /// Rows that are committed, as text: columns joined by `|`.
     pub(super) async fn rows(&mut self, sql: &str) -> AcidResult<Vec<String>> {
         let answer = self.0.query(sql).await?;
-        let line = |row: base::Row<'_>| {
-            let columns: Vec<String> = (0..answer.width).map(|column| row.text(column)).collect();
-            columns.join("|")
-        };
-        Ok(answer.rows().map(line).collect())
+        Ok(answer.rows().map(|row| row.texts().join("|")).collect())
     }
 
     /// Runs statements in one transaction.

@@ -179,9 +179,8 @@ impl Running {
 /// Rows as text, each value behind its column's name.
 fn examples(answer: &Answer<'_>, statement: &Statement) -> Vec<String> {
     let of_row = |row: base::Row<'_>| {
-        let values = statement.columns.iter().enumerate();
-        let parts: Vec<_> = values.map(|(i, name)| format!("{name} {}", row.text(i))).collect();
-        parts.join(", ")
+        let values = statement.columns.iter().zip(row.texts());
+        values.map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>().join(", ")
     };
     answer.rows().map(of_row).collect()
 }
