@@ -181,7 +181,7 @@ fn transaction(
         });
     }
     let generators = named.all_used(span)?;
-    Ok(ScriptTransaction { generators, is_explicit: steps.len() > 1, steps })
+    Ok(ScriptTransaction { generators, steps })
 }
 
 /// The parameters of the setup or of a transaction, which `of` says to people.
@@ -338,8 +338,8 @@ mod tests {
         let names: Vec<&str> = file.script.types.iter().map(|of| of.name).collect();
         assert_eq!(names, ["browse", "buy", "restock"]);
         assert_eq!(file.script.checks.len(), 1);
-        assert!(file.script.transactions[1].is_explicit);
-        assert!(!file.script.transactions[0].is_explicit);
+        assert!(file.script.transactions[1].steps.len() > 1);
+        assert_eq!(file.script.transactions[0].steps.len(), 1);
         let again = read(SHOP).unwrap();
         assert!(std::ptr::eq(file.script.types, again.script.types));
     }

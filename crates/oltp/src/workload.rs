@@ -213,9 +213,10 @@ impl<C: Connect> ScriptClient<C> {
         let judged_by = |judge: Judge| move |error: SessionError| (judge(&error), error);
         let script = Arc::clone(&self.script);
         let transaction = &script.transactions[operation.transaction];
+        let is_explicit = transaction.steps.len() > 1;
         // A statement without BEGIN is its own COMMIT.
-        let judge: Judge = if transaction.is_explicit { failed_by } else { failed_in_commit };
-        if transaction.is_explicit {
+        let judge: Judge = if is_explicit { failed_by } else { failed_in_commit };
+        if is_explicit {
             self.session.query("BEGIN").await.map_err(judged_by(judge))?;
         }
         for (place, step) in transaction.steps.iter().enumerate() {
@@ -224,7 +225,7 @@ impl<C: Connect> ScriptClient<C> {
             let executed = execute(&mut self.session, id, &step.parameters, values).await;
             executed.map_err(judged_by(judge))?;
         }
-        if transaction.is_explicit {
+        if is_explicit {
             self.session.query("COMMIT").await.map_err(judged_by(failed_in_commit))?;
         }
         Ok(())

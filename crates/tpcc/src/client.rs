@@ -123,14 +123,12 @@ impl<C: Connect> Client for TerminalClient<C> {
         };
         witnessed.ended(&result);
         match result {
-            Err(failure) => Attempt::Failed(classify(&failure)),
-            Ok(outcome) => {
-                self.outcome = outcome;
-                match outcome {
-                    Outcome::RolledBack => Attempt::RolledBack,
-                    _ => Attempt::Committed,
-                }
-            }
+            Err(failure) => return Attempt::Failed(classify(&failure)),
+            Ok(outcome) => self.outcome = outcome,
+        }
+        match self.outcome {
+            Outcome::RolledBack => Attempt::RolledBack,
+            _ => Attempt::Committed,
         }
     }
 

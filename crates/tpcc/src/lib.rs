@@ -15,7 +15,6 @@ pub mod input;
 mod load;
 pub mod lock;
 pub mod population;
-mod prepared;
 pub mod probe;
 pub mod random;
 pub mod schema;

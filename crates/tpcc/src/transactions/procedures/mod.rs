@@ -9,10 +9,10 @@ pub use install::{InstallError, install};
 use crate::input::{
     CustomerKey, Delivery, LINES_MAX, NewOrder, OrderStatus, Payment, StockLevel, UNUSED_ITEM,
 };
-use crate::prepared::statements;
 use crate::transactions::on_session::OnSession;
 use crate::transactions::outcome::{Outcome, StepResult, TransactionError};
 use crate::transactions::rules::{PriceRates, show_lines};
+use crate::transactions::sql::statements;
 use base::{Cents, Param, Session, SessionResult};
 use std::hint::black_box;
 use std::io::Write;
