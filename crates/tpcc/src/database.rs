@@ -207,12 +207,10 @@ pub async fn inspect<S: Session>(
         }
         Contents::Foreign { warehouses } => foreign(session, schema.clone(), warehouses).await?,
     };
-    match wanted {
-        Some(wanted) if wanted > database.warehouses => {
-            Err(InspectError::TooFewWarehouses { schema, have: database.warehouses, wanted })
-        }
-        _ => Ok(database),
+    if let Some(wanted) = wanted.filter(|wanted| *wanted > database.warehouses) {
+        return Err(InspectError::TooFewWarehouses { schema, have: database.warehouses, wanted });
     }
+    Ok(database)
 }
 
 /// A database of another tool, if it has what transactions need.

@@ -4,7 +4,7 @@
 use crate::random::{RunConstants, last_name, last_name_number};
 use crate::schema::{DISTRICTS, ITEMS};
 use base::{Cents, DateTime, Param, Random, WarehouseRange, named};
-use drive::{TransactionInfo, TransactionType};
+use drive::TransactionInfo;
 use std::fmt;
 use std::iter::repeat_n;
 
@@ -68,12 +68,6 @@ impl Transaction {
     /// Position in [`Transaction::ALL`].
     pub fn index(self) -> usize {
         self as usize
-    }
-}
-
-impl From<Transaction> for TransactionType {
-    fn from(transaction: Transaction) -> TransactionType {
-        TransactionType(transaction as u8)
     }
 }
 
@@ -207,16 +201,6 @@ pub enum CustomerKey {
     Number(u32),
     /// The number 0..=999 of a last name.
     LastName(u32),
-}
-
-impl CustomerKey {
-    /// The number, where the customer is named by it.
-    pub(crate) fn number(self) -> Option<u32> {
-        match self {
-            CustomerKey::Number(number) => Some(number),
-            CustomerKey::LastName(_) => None,
-        }
-    }
 }
 
 /// What stands for the customer in a statement: a number or a last name.

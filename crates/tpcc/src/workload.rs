@@ -188,7 +188,7 @@ impl Source for InputSource {
     type Operation = Input;
 
     fn deal(&mut self) -> TransactionType {
-        InputSource::deal(self).into()
+        TransactionType(InputSource::deal(self) as u8)
     }
 
     fn draw(&mut self, transaction: TransactionType) -> Input {

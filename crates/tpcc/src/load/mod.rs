@@ -215,11 +215,9 @@ impl SharedLoad<'_> {
             if plan.failed || self.stopped() {
                 return None;
             }
-            if let Some(task) = plan.next() {
-                return Some(task);
-            }
-            if plan.is_over() {
-                return None;
+            let task = plan.next();
+            if task.is_some() || plan.is_over() {
+                return task;
             }
             let waited = self.changed.wait_timeout(plan, Duration::from_millis(200));
             plan = waited.unwrap_or_else(PoisonError::into_inner).0;

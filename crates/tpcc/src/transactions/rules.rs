@@ -154,7 +154,7 @@ impl Payer {
         session: &mut S,
         payment: &Payment,
     ) -> StepResult<u32> {
-        if let Some(number) = payment.customer.number() {
+        if let CustomerKey::Number(number) = payment.customer {
             return Ok(number);
         }
         let found = middle_row(&session.answer().await?)?.int(0)?;

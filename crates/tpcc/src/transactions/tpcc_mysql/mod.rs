@@ -271,7 +271,7 @@ impl<S: Session> OnSession<'_, S, TpccMysql> {
     }
 
     async fn paying_customer(&mut self, payment: &Payment) -> StepResult<i64> {
-        if let Some(number) = payment.customer.number() {
+        if let CustomerKey::Number(number) = payment.customer {
             return Ok(i64::from(number));
         }
         let key = payment.customer_key(payment.customer);
