@@ -90,6 +90,12 @@ impl ShardRanges {
         self.0.iter().copied()
     }
 
+    /// The sessions on the servers, each with the warehouses that it reaches.
+    pub fn sessions<'s, S>(&self, sessions: &'s mut [S]) -> Vec<ShardSession<'s, S>> {
+        let each = sessions.iter_mut().zip(self.iter());
+        each.map(|(session, range)| ShardSession { session, range }).collect()
+    }
+
     /// How many warehouses the smallest shard has.
     pub fn fewest(&self) -> Warehouses {
         Warehouses(self.iter().map(WarehouseRange::count).min().unwrap_or(0))

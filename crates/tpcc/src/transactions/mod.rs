@@ -201,18 +201,15 @@ impl<S: Session> PreparedSession<S> {
             }
             Statements::TpccMysql(tpcc_mysql) => run!(tpcc_mysql),
         };
-        match result {
-            Err(failure) if failure.is_to_roll_back() => {
-                self.session.discard().await?;
-                // A deadlock has ended the transaction already, but what was sent behind it began
-                // another.
-                self.session.query("ROLLBACK").await?;
-                if failure.needs_prepare() {
-                    self.prepare_anew().await?;
-                }
-                Err(failure)
-            }
-            other => other,
+        if result.as_ref().is_err_and(TransactionError::is_to_roll_back) {
+            self.session.discard().await?;
+            // A deadlock has ended the transaction already, but what was sent behind it began
+            // another.
+            self.session.query("ROLLBACK").await?;
         }
+        if result.as_ref().is_err_and(TransactionError::needs_prepare) {
+            self.prepare_anew().await?;
+        }
+        result
     }
 }

@@ -3,7 +3,7 @@
 use super::Across;
 use crate::database::schema_name;
 use crate::lock::{Lock, take_lock};
-use crate::shards::{ShardRanges, ShardSession};
+use crate::shards::ShardRanges;
 use crate::transactions::{PreparedSession, StatementSet};
 use crate::xa::{ShardName, XaOwner, XaRun, resolve_own};
 use base::{Connect, Session, SessionError};
@@ -35,10 +35,8 @@ impl<S: Session> Across<Timed<S>> {
             sessions.push(session);
         }
         if which.earlier > 0 {
-            let each = sessions.iter_mut().zip(shards.iter());
-            let mut parts: Vec<_> =
-                each.map(|(session, range)| ShardSession { session, range }).collect();
-            resolve_own(&mut parts, owner).await.map_err(|error| lost("unresolved", error))?;
+            let resolved = resolve_own(&mut shards.sessions(&mut sessions), owner).await;
+            resolved.map_err(|error| lost("unresolved", error))?;
         }
         let mut names = Vec::new();
         let mut others = Vec::new();
