@@ -188,17 +188,12 @@ fn extend<const SIZE: u32>(
     out.truncate(end);
 }
 
-/// Appends `len` random characters of a-z, A-Z, 0-9: the body of an a-string (clause 4.3.2.2).
-#[inline]
-pub fn write_alphanumeric(out: &mut Vec<u8>, random: &mut Random, len: usize) {
-    extend::<62>(out, random, len, alphanumeric);
-}
-
-/// Appends an a-string of a random length in `low..=high` (clause 4.3.2.2).
+/// Appends an a-string: random characters of a-z, A-Z, 0-9 of a random length in `lengths` (clause
+/// 4.3.2.2).
 #[inline]
 pub fn write_a_string(out: &mut Vec<u8>, random: &mut Random, lengths: RangeInclusive<u32>) {
     let len = random.between(lengths) as usize;
-    write_alphanumeric(out, random, len);
+    extend::<62>(out, random, len, alphanumeric);
 }
 
 /// Appends `len` random decimal digits: an n-string (clause 4.3.2.2).
@@ -298,7 +293,7 @@ mod tests {
     fn text_is_of_its_alphabet_and_near_uniform() {
         let mut random = Random::new(2, &[]);
         let mut text = Vec::new();
-        write_alphanumeric(&mut text, &mut random, 620_000);
+        write_a_string(&mut text, &mut random, 620_000..=620_000);
         assert_eq!(text.len(), 620_000);
         let mut seen = [0u32; 256];
         text.iter().for_each(|&c| seen[usize::from(c)] += 1);

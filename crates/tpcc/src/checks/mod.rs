@@ -14,7 +14,7 @@ use crate::probe;
 use crate::shards::ShardSession;
 use across::{BALANCES, Comparison, Offending, PAYMENTS, STOCK};
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Answer, Session, SessionError, SessionResult, WarehouseRange, Warehouses};
+use base::{Row, Session, SessionError, SessionResult, WarehouseRange, Warehouses};
 use list::Scan;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -89,7 +89,13 @@ impl Running {
         let sql = statement.sql(warehouse);
         let limited = format!("{sql} LIMIT {}", OFFENDING_ROWS_MAX + 1);
         let answer = session.query(&limited).await?;
-        let (found, examples) = (answer.len(), examples(&answer, statement));
+        // Each value behind its column's name.
+        let example = |row: Row<'_>| {
+            let values = statement.columns.iter().zip(row.texts());
+            values.map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>().join(", ")
+        };
+        let examples: Vec<String> = answer.rows().map(example).collect();
+        let found = answer.len();
         // Rows are counted only where there are more of them than examples: a consistent database
         // pays nothing.
         let rows = if found > OFFENDING_ROWS_MAX {
@@ -174,15 +180,6 @@ impl Running {
             duration_ns: u64::try_from(self.duration.as_nanos()).unwrap_or(u64::MAX),
         }
     }
-}
-
-/// Rows as text, each value behind its column's name.
-fn examples(answer: &Answer<'_>, statement: &Statement) -> Vec<String> {
-    let of_row = |row: base::Row<'_>| {
-        let values = statement.columns.iter().zip(row.texts());
-        values.map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>().join(", ")
-    };
-    answer.rows().map(of_row).collect()
 }
 
 /// Runs the checks of a set on warehouses 1..=`warehouses`. Each session has a consistent read-only

@@ -233,22 +233,17 @@ impl SharedLoad<'_> {
 async fn work<C: Connect>(connect: &C, shared: &SharedLoad<'_>) -> Result<TableSums, LoadError> {
     // Dropped on any way out but success, a panic included: the others must not wait for this
     // thread's chunk.
-    let mut guard = FailureGuard { shared, failed: true };
-    let result = do_tasks(connect, shared).await;
-    guard.failed = result.is_err();
-    result
+    let guard = FailureGuard(shared);
+    let sums = do_tasks(connect, shared).await?;
+    std::mem::forget(guard);
+    Ok(sums)
 }
 
-struct FailureGuard<'a> {
-    shared: &'a SharedLoad<'a>,
-    failed: bool,
-}
+struct FailureGuard<'a>(&'a SharedLoad<'a>);
 
 impl Drop for FailureGuard<'_> {
     fn drop(&mut self) {
-        if self.failed {
-            self.shared.change(|plan| plan.failed = true);
-        }
+        self.0.change(|plan| plan.failed = true);
     }
 }
 
