@@ -9,7 +9,7 @@ pub const WAREHOUSES_MAX: u32 = 1_000_000;
 pub const SCHEMAS_MAX: u32 = 1_000;
 /// Most connections of one run.
 pub const CONNECTIONS_MAX: u32 = 100_000;
-/// Most transactions that are kept to be held against a database that was recovered: 100 MB.
+/// Most transactions that are kept to be held against a database that was recovered: 150 MB.
 pub const WITNESSED_MAX: usize = 2_000_000;
 /// Most threads of the driver of one run.
 pub const DRIVER_THREADS_MAX: u32 = 256;

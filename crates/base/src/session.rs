@@ -174,6 +174,11 @@ impl<'a> Row<'a> {
             _ => "NULL".to_owned(),
         }
     }
+
+    /// All columns as text for people.
+    pub fn texts(&self) -> Vec<String> {
+        (0..self.cells.len()).map(|column| self.text(column)).collect()
+    }
 }
 
 /// Rows on their way into a table, as the text that LOAD DATA reads: tab between fields, newline

@@ -57,8 +57,7 @@ struct WorkloadDocument {
 #[serde(deny_unknown_fields)]
 struct SetupTable {
     sql: Spanned<String>,
-    #[serde(default = "once")]
-    times: u64,
+    times: Option<u64>,
     #[serde(default)]
     parameters: Parameters,
 }
@@ -67,10 +66,8 @@ struct SetupTable {
 #[serde(deny_unknown_fields)]
 struct TransactionTable {
     name: Spanned<String>,
-    #[serde(default = "one")]
-    weight: Spanned<f64>,
-    #[serde(default = "yes")]
-    primary: bool,
+    weight: Option<Spanned<f64>>,
+    primary: Option<bool>,
     statements: Vec<Spanned<String>>,
     #[serde(default)]
     parameters: Parameters,
@@ -89,18 +86,6 @@ enum ParameterKind {
     String { length: u32 },
     OneOf(Vec<toml::Value>),
     Offset { of: String, plus: i64 },
-}
-
-fn once() -> u64 {
-    1
-}
-
-fn one() -> Spanned<f64> {
-    Spanned::new(0..0, 1.0)
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// What is wrong, and which bytes of the text are.
@@ -132,24 +117,25 @@ fn file_of(document: WorkloadDocument, xxh3: u64) -> Result<WorkloadFile, WrongS
     let mut types: Vec<TransactionInfo> = Vec::new();
     let mut transactions = Vec::new();
     for table in document.transaction {
-        let name = table.get_ref().name.get_ref().clone();
+        let span = table.span();
+        let table = table.into_inner();
+        let name = table.name.get_ref();
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(is_name) {
             let what = format!("name: {name:?} is not made of letters, digits and _");
-            return Err((table.get_ref().name.span(), what));
+            return Err((table.name.span(), what));
         }
         if types.iter().any(|known| known.name == name) {
-            let what = format!("name: there are two transactions {name:?}");
-            return Err((table.get_ref().name.span(), what));
+            return Err((table.name.span(), format!("name: there are two transactions {name:?}")));
         }
         types.push(TransactionInfo {
-            name: interned(&name),
-            is_primary: table.get_ref().primary,
+            name: interned(name),
+            is_primary: table.primary.unwrap_or(true),
             is_deferred: false,
-            share: *table.get_ref().weight.get_ref(),
+            share: table.weight.as_ref().map_or(1.0, |weight| *weight.get_ref()),
             row_bytes: None,
         });
-        transactions.push(transaction(table)?);
+        transactions.push(transaction(table, span)?);
     }
     if !types.iter().any(|of| of.is_primary) {
         let what = "primary: no transaction is, so that there would be no throughput".to_owned();
@@ -166,17 +152,19 @@ fn setup(table: SetupTable) -> Result<SetupStatement, WrongSpan> {
     let mut named = NamedParameters::new("setup".to_owned(), table.parameters)?;
     let (sql, parameters) = named.statement(&table.sql)?;
     let generators = named.all_used(table.sql.span())?;
-    Ok(SetupStatement { sql, times: table.times, generators, parameters })
+    Ok(SetupStatement { sql, times: table.times.unwrap_or(1), generators, parameters })
 }
 
-fn transaction(table: Spanned<TransactionTable>) -> Result<ScriptTransaction, WrongSpan> {
-    let span = table.span();
-    let table = table.into_inner();
+fn transaction(
+    table: TransactionTable,
+    span: Range<usize>,
+) -> Result<ScriptTransaction, WrongSpan> {
     let of = format!("transaction {:?}", table.name.get_ref());
-    let weight = *table.weight.get_ref();
-    if !(weight.is_finite() && weight > 0.0) {
+    let is_weight = |weight: f64| weight.is_finite() && weight > 0.0;
+    if let Some(weight) = table.weight.filter(|weight| !is_weight(*weight.get_ref())) {
+        let (span, weight) = (weight.span(), weight.get_ref());
         let what = format!("{of}, weight: {weight} is no weight; name a number above 0");
-        return Err((table.weight.span(), what));
+        return Err((span, what));
     }
     if table.statements.is_empty() {
         return Err((span, format!("{of}, statements: there is none")));
@@ -193,7 +181,7 @@ fn transaction(table: Spanned<TransactionTable>) -> Result<ScriptTransaction, Wr
         });
     }
     let generators = named.all_used(span)?;
-    Ok(ScriptTransaction { generators, is_explicit: steps.len() > 1, steps })
+    Ok(ScriptTransaction { generators, steps })
 }
 
 /// The parameters of the setup or of a transaction, which `of` says to people.
@@ -215,10 +203,9 @@ impl NamedParameters {
         let mut generators = Vec::new();
         for (name, kind) in all {
             let span = kind.span();
-            match generator(kind.into_inner(), &names) {
-                Ok(generator) => generators.push(generator),
-                Err(why) => return Err((span, format!("{of}, parameters.{name}: {why}"))),
-            }
+            let generator = generator(kind.into_inner(), &names);
+            let wrong = |why| (span, format!("{of}, parameters.{name}: {why}"));
+            generators.push(generator.map_err(wrong)?);
             names.push(name);
         }
         let used = vec![false; names.len()];
@@ -270,10 +257,10 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
     Ok(match kind {
         ParameterKind::Uniform { from, to } => Generator::Uniform(span(from, to)?),
         ParameterKind::Special { from, to } => Generator::Special(span(from, to)?),
+        ParameterKind::Zipf { exponent, .. } if !(0.0..=10.0).contains(&exponent) => {
+            return Err(format!("exponent {exponent} is not from 0 to 10"));
+        }
         ParameterKind::Zipf { from, to, exponent } => {
-            if !(0.0..=10.0).contains(&exponent) {
-                return Err(format!("exponent {exponent} is not from 0 to 10"));
-            }
             Generator::Zipf(Zipf::new(span(from, to)?, exponent))
         }
         ParameterKind::Sequence { from } => Generator::Sequence(from.into()),
@@ -351,8 +338,8 @@ mod tests {
         let names: Vec<&str> = file.script.types.iter().map(|of| of.name).collect();
         assert_eq!(names, ["browse", "buy", "restock"]);
         assert_eq!(file.script.checks.len(), 1);
-        assert!(file.script.transactions[1].is_explicit);
-        assert!(!file.script.transactions[0].is_explicit);
+        assert!(file.script.transactions[1].steps.len() > 1);
+        assert_eq!(file.script.transactions[0].steps.len(), 1);
         let again = read(SHOP).unwrap();
         assert!(std::ptr::eq(file.script.types, again.script.types));
     }

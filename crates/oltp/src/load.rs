@@ -10,6 +10,7 @@ use crate::sysbench::{
 use base::{Connect, Exit, Random, RowSource, Session, SessionError, SessionResult, first_of};
 use drive::{LoadProgress, LoadReport, LoadedTable};
 use spec::SbtestTables;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -52,9 +53,7 @@ impl ScriptLoadError {
             ScriptLoadError::Interrupted => Exit::Interrupted,
             ScriptLoadError::Server { error: SessionError::Lost(_), .. } => Exit::ServerFailed,
             ScriptLoadError::Server { .. } | ScriptLoadError::Thread(_) => Exit::Failed,
-            ScriptLoadError::Connect(_)
-            | ScriptLoadError::NotEmpty { .. }
-            | ScriptLoadError::NotOurs { .. } => Exit::Environment,
+            _ => Exit::Environment,
         }
     }
 }
@@ -81,7 +80,7 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
         C::close(session).await;
         Ok::<_, ScriptLoadError>(is_on)
     })??;
-    let shared = SbtestLoad {
+    let shared = &SbtestLoad {
         tables,
         seed: options.seed,
         is_local_infile,
@@ -91,7 +90,6 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
         failed: AtomicBool::new(false),
         stop,
     };
-    let shared = &shared;
     let work = || async move {
         let loaded = fill_tables(connect, shared).await;
         shared.failed.fetch_or(loaded.is_err(), Ordering::Relaxed);
@@ -108,11 +106,10 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
             steps_total: tables.count,
         });
     })?;
-    let mut loaded: Loaded = loaded.into_iter().flatten().collect();
-    loaded.sort_by_key(|(number, _)| *number);
+    let loaded: BTreeMap<u32, LoadedTable> = loaded.into_iter().flatten().collect();
     Ok(LoadReport {
         is_local_infile,
-        tables: loaded.into_iter().map(|(_, table)| table).collect(),
+        tables: loaded.into_values().collect(),
         bytes: shared.bytes.load(Ordering::Relaxed),
         ..LoadReport::default()
     })
@@ -154,22 +151,17 @@ struct SbtestLoad<'a> {
     stop: &'a AtomicBool,
 }
 
-type Loaded = Vec<(u32, LoadedTable)>;
-
 async fn fill_tables<C: Connect>(
     connect: &C,
     shared: &SbtestLoad<'_>,
-) -> Result<Loaded, ScriptLoadError> {
+) -> Result<BTreeMap<u32, LoadedTable>, ScriptLoadError> {
     let mut session = connect.connect_or(ScriptLoadError::Connect).await?;
     let set = "SET SESSION unique_checks = 0, autocommit = 1, sql_mode = ''";
     session.query(set).await.map_err(failed("preparing a session"))?;
-    let mut loaded = Loaded::new();
-    loop {
-        let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        if number > shared.tables.count {
-            break;
-        }
-        loaded.push((number, fill(&mut session, number, shared).await?));
+    let mut loaded = BTreeMap::new();
+    let next = || shared.next.fetch_add(1, Ordering::Relaxed);
+    while let Some(number) = Some(next()).filter(|number| *number <= shared.tables.count) {
+        loaded.insert(number, fill(&mut session, number, shared).await?);
     }
     C::close(session).await;
     Ok(loaded)

@@ -22,13 +22,12 @@ pub struct Script {
     pub(crate) constant: Option<Constant>,
 }
 
-/// A type of transactions.
+/// A type of transactions. Where it has several statements, BEGIN stands before them, and COMMIT
+/// behind them.
 #[derive(Debug)]
 pub(crate) struct ScriptTransaction {
     pub(crate) generators: Vec<Generator>,
     pub(crate) steps: Vec<ScriptStatement>,
-    /// BEGIN stands before the statements, and COMMIT behind them.
-    pub(crate) is_explicit: bool,
 }
 
 /// A statement of a transaction.

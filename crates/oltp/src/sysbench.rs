@@ -125,8 +125,7 @@ pub(crate) fn script(mix: OltpMix, tables: SbtestTables) -> Script {
         }
     };
     let mut builder = Builder { tables, draw, generators: Vec::new(), steps: Vec::new() };
-    let is_one_select = matches!(mix, PointSelect | PointSelectUniform);
-    if is_one_select {
+    if matches!(mix, PointSelect | PointSelectUniform) {
         builder.point_selects(1);
     } else {
         if !matches!(mix, WriteOnly | WriteOnlyUniform) {
@@ -144,7 +143,6 @@ pub(crate) fn script(mix: OltpMix, tables: SbtestTables) -> Script {
         transactions: vec![ScriptTransaction {
             generators: builder.generators,
             steps: builder.steps,
-            is_explicit: !is_one_select,
         }],
         checks: (1..=tables.count).map(|n| check(n, tables)).collect(),
         constant: Some(Constant {

@@ -3,7 +3,7 @@
 use crate::generate::DrawnValues;
 use crate::script::{Script, execute};
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Connect, Random, Row, Session, SessionError, SessionResult, StatementId};
+use base::{Connect, Random, Session, SessionError, SessionResult, StatementId};
 use drive::streams::INPUTS;
 use drive::{
     Attempt, Client, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, StatementTimes,
@@ -32,12 +32,9 @@ pub struct ScriptWorkload<C> {
     options: ScriptOptions,
 }
 
-impl<C: Connect + Sync> ScriptWorkload<C> {
+impl<C: Connect + Clone + Sync> ScriptWorkload<C> {
     /// The same transactions with other inputs.
-    pub fn with_seed(&self, seed: u64) -> ScriptWorkload<C>
-    where
-        C: Clone,
-    {
+    pub fn with_seed(&self, seed: u64) -> ScriptWorkload<C> {
         let options = ScriptOptions { seed, ..self.options };
         ScriptWorkload::new(self.schemas.clone(), Arc::clone(&self.script), options)
     }
@@ -67,17 +64,14 @@ impl<C: Connect + Sync> ScriptWorkload<C> {
             progress(done, total);
             let start = Instant::now();
             let answer = session.query(&check.sql).await?;
-            let text = |row: Row<'_>| {
-                let values: Vec<String> = (0..answer.width).map(|at| row.text(at)).collect();
-                values.join(", ")
-            };
+            let examples = answer.rows().take(OFFENDING_ROWS_MAX);
             results.push(StoredCheck {
                 name: check.name.clone(),
                 title: check.title.clone(),
                 clause: String::new(),
                 passed: answer.is_empty(),
                 offending_rows: answer.len() as u64,
-                examples: answer.rows().take(OFFENDING_ROWS_MAX).map(text).collect(),
+                examples: examples.map(|row| row.texts().join(", ")).collect(),
                 duration_ns: start.elapsed().as_nanos() as u64,
             });
         }
@@ -213,32 +207,26 @@ impl<C: Connect> ScriptClient<C> {
         self.session.all_prepared().await
     }
 
-    /// One try; the error of the session and what that makes of the try.
-    async fn run(&mut self, operation: &Operation) -> Result<(), (SessionError, Failed)> {
+    /// One try; the error of the session behind what that makes of the try.
+    async fn run(&mut self, operation: &Operation) -> Result<(), (Failed, SessionError)> {
         type Judge = fn(&SessionError) -> Failed;
-        let failed = |judge: Judge| {
-            move |error: SessionError| {
-                let failed = judge(&error);
-                (error, failed)
-            }
-        };
+        let judged_by = |judge: Judge| move |error: SessionError| (judge(&error), error);
         let script = Arc::clone(&self.script);
         let transaction = &script.transactions[operation.transaction];
-        let mut judge: Judge = failed_by;
-        if transaction.is_explicit {
-            self.session.query("BEGIN").await.map_err(failed(judge))?;
-        } else {
-            // A statement without BEGIN is its own COMMIT.
-            judge = failed_in_commit;
+        let is_explicit = transaction.steps.len() > 1;
+        // A statement without BEGIN is its own COMMIT.
+        let judge: Judge = if is_explicit { failed_by } else { failed_in_commit };
+        if is_explicit {
+            self.session.query("BEGIN").await.map_err(judged_by(judge))?;
         }
         for (place, step) in transaction.steps.iter().enumerate() {
             let values = &operation.values;
             let id = self.prepared[operation.transaction][place][step.variant(values)];
             let executed = execute(&mut self.session, id, &step.parameters, values).await;
-            executed.map_err(failed(judge))?;
+            executed.map_err(judged_by(judge))?;
         }
-        if transaction.is_explicit {
-            self.session.query("COMMIT").await.map_err(failed(failed_in_commit))?;
+        if is_explicit {
+            self.session.query("COMMIT").await.map_err(judged_by(failed_in_commit))?;
         }
         Ok(())
     }
@@ -270,7 +258,7 @@ impl<C: Connect> Client for ScriptClient<C> {
     }
 
     async fn attempt(&mut self, operation: &Operation) -> Attempt {
-        let Err((error, failed)) = self.run(operation).await else {
+        let Err((failed, error)) = self.run(operation).await else {
             return Attempt::Committed;
         };
         match self.recover(&error).await {

@@ -23,7 +23,7 @@ fn insert(population: &Population, chunk: Chunk) -> u64 {
     while let Some(statement) = inserts.next_statement() {
         black_box(statement);
     }
-    inserts.bytes()
+    inserts.rows.bytes()
 }
 
 fn main() {

@@ -9,6 +9,7 @@ use drive::{
     Attempt, Client, Failed, FailureKind, StatementTimes, Timed, WorkloadCounters, failed_by,
     failed_in_commit,
 };
+use std::iter;
 use std::sync::Arc;
 
 /// Of a connection.
@@ -62,23 +63,12 @@ pub(crate) enum Beside<C: Connect> {
 /// One connection.
 pub struct TerminalClient<C: Connect> {
     /// Which of several it writes to.
-    server: usize,
-    terminal: TimedSession<C>,
-    beside: Beside<C>,
+    pub(crate) server: usize,
+    pub(crate) terminal: TimedSession<C>,
+    pub(crate) beside: Beside<C>,
     /// Of the last try that ended well.
-    outcome: Outcome,
-    witness: Option<Arc<Witness>>,
-}
-
-impl<C: Connect> TerminalClient<C> {
-    pub(crate) fn new(
-        server: usize,
-        terminal: TimedSession<C>,
-        beside: Beside<C>,
-        witness: Option<Arc<Witness>>,
-    ) -> TerminalClient<C> {
-        TerminalClient { server, terminal, beside, outcome: Outcome::Committed, witness }
-    }
+    pub(crate) outcome: Outcome,
+    pub(crate) witness: Option<Arc<Witness>>,
 }
 
 /// A try that a witness is told of: how it ended, or that it was dropped, as where a load ends that
@@ -133,14 +123,12 @@ impl<C: Connect> Client for TerminalClient<C> {
         };
         witnessed.ended(&result);
         match result {
-            Err(failure) => Attempt::Failed(classify(&failure)),
-            Ok(outcome) => {
-                self.outcome = outcome;
-                match outcome {
-                    Outcome::RolledBack => Attempt::RolledBack,
-                    _ => Attempt::Committed,
-                }
-            }
+            Err(failure) => return Attempt::Failed(classify(&failure)),
+            Ok(outcome) => self.outcome = outcome,
+        }
+        match self.outcome {
+            Outcome::RolledBack => Attempt::RolledBack,
+            _ => Attempt::Committed,
         }
     }
 
@@ -167,15 +155,13 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 
     async fn close(self) {
-        C::close(self.terminal.into_session().into_inner()).await;
-        match self.beside {
-            Beside::Nothing => {}
-            Beside::Replica(reader) => C::close(reader.terminal.into_session().into_inner()).await,
-            Beside::Shards(across) => {
-                for session in across.into_sessions() {
-                    C::close(session.into_inner()).await;
-                }
-            }
+        let others = match self.beside {
+            Beside::Nothing => Vec::new(),
+            Beside::Replica(reader) => vec![reader.terminal.into_session()],
+            Beside::Shards(across) => across.into_sessions().collect(),
+        };
+        for session in iter::once(self.terminal.into_session()).chain(others) {
+            C::close(session.into_inner()).await;
         }
     }
 }
@@ -312,12 +298,13 @@ mod tests {
             let session = Timed::new(Silent::after(answers));
             let statements = StatementSet::TpccMysql { isolation: None };
             let terminal = now(PreparedSession::open(session, statements)).unwrap();
-            let mut client = TerminalClient::<Silent>::new(
-                0,
+            let mut client = TerminalClient::<Silent> {
+                server: 0,
                 terminal,
-                Beside::Nothing,
-                Some(Arc::clone(&witness)),
-            );
+                beside: Beside::Nothing,
+                outcome: Outcome::Committed,
+                witness: Some(Arc::clone(&witness)),
+            };
             {
                 let mut attempt = pin!(client.attempt(&payment));
                 let polled = attempt.as_mut().poll(&mut Context::from_waker(Waker::noop()));

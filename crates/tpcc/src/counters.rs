@@ -104,21 +104,16 @@ impl InputCounters {
     /// The counters of clause 5.5.1.5 with their bands. With one warehouse nothing can be remote,
     /// so those are left out.
     pub fn shares(&self, warehouses: Warehouses) -> Vec<InputCounter> {
+        let rollbacks = [self.rolled_back, self.new_orders];
+        let payments = [self.payments_by_name, self.payments];
+        let statuses = [self.order_statuses_by_name, self.order_statuses];
         let mut shares = vec![
-            share(
-                ("rollback_share", "new orders rolled back"),
-                [self.rolled_back, self.new_orders],
-                0.009..=0.011,
-            ),
+            share(("rollback_share", "new orders rolled back"), rollbacks, 0.009..=0.011),
             self.lines_per_order(),
-            share(
-                ("payment_by_name_share", "payments by last name"),
-                [self.payments_by_name, self.payments],
-                0.57..=0.63,
-            ),
+            share(("payment_by_name_share", "payments by last name"), payments, 0.57..=0.63),
             share(
                 ("order_status_by_name_share", "order status by last name"),
-                [self.order_statuses_by_name, self.order_statuses],
+                statuses,
                 0.57..=0.63,
             ),
             self.skipped_deliveries(),

@@ -20,18 +20,6 @@ pub struct RunConditions {
     pub commits_each_district: bool,
 }
 
-/// How much a sum may have risen.
-struct Allowed {
-    committed: i64,
-    in_doubt: i64,
-}
-
-impl Allowed {
-    fn holds(&self, rise: i64) -> bool {
-        (self.committed..=self.committed + self.in_doubt).contains(&rise)
-    }
-}
-
 /// What is wrong where the database does not have what the driver committed.
 pub fn mismatch(
     report: &RunReport,
@@ -39,47 +27,44 @@ pub fn mismatch(
     after: &Sums,
     known: RunConditions,
 ) -> Option<String> {
-    let committed = InputCounters::from(report.totals.counters);
-    let of_in_doubt = InputCounters::from(report.totals.in_doubt_counters);
-    let in_doubt = |transaction: Transaction| report.totals.in_doubt[transaction.index()] as i64;
-    let orders = Allowed {
-        committed: report.totals.committed[Transaction::NewOrder.index()] as i64,
-        in_doubt: in_doubt(Transaction::NewOrder),
-    };
+    let totals = &report.totals;
+    let counted = InputCounters::from(totals.counters);
+    let in_doubt = |transaction: Transaction| totals.in_doubt[transaction.index()] as i64;
+    let committed = totals.committed[Transaction::NewOrder.index()] as i64;
     let rise = after.next_orders - before.next_orders;
-    if !orders.holds(rise) {
-        return Some(told("new orders", &orders, rise, |count| count.to_string()));
-    }
-    let payments = Allowed {
-        committed: committed.payment_cents as i64,
-        // The amounts of those that were cut off are not known.
-        in_doubt: of_in_doubt.payment_cents as i64
-            + in_doubt(Transaction::Payment).min(report.abandoned as i64) * PAYMENT_CENTS_MAX,
-    };
+    let orders = [committed, in_doubt(Transaction::NewOrder), rise];
+    // The amounts of those that were cut off are not known.
+    let cut_off = in_doubt(Transaction::Payment).min(report.abandoned as i64) * PAYMENT_CENTS_MAX;
+    let cents_in_doubt = InputCounters::from(totals.in_doubt_counters).payment_cents as i64;
     let rise = after.payment_cents - before.payment_cents;
-    if !payments.holds(rise) {
-        return Some(told("of payments", &payments, rise, |cents| Cents(cents).to_string()));
-    }
-    let given_up = if known.commits_each_district { report.totals.errors as i64 } else { 0 };
-    let delivered = Allowed {
-        committed: committed.delivered_orders as i64,
-        in_doubt: (in_doubt(Transaction::Delivery) + given_up) * i64::from(DISTRICTS),
-    };
+    let payments = [counted.payment_cents as i64, cents_in_doubt + cut_off, rise];
+    let given_up = if known.commits_each_district { totals.errors as i64 } else { 0 };
+    let orders_in_doubt = (in_doubt(Transaction::Delivery) + given_up) * i64::from(DISTRICTS);
     let rise = after.oldest_open_orders - before.oldest_open_orders;
-    if known.open_orders_have_no_gaps && !delivered.holds(rise) {
-        return Some(told("deliveries of orders", &delivered, rise, |count| count.to_string()));
-    }
-    None
+    let delivered = [counted.delivered_orders as i64, orders_in_doubt, rise];
+    let delivered = known.open_orders_have_no_gaps.then_some(delivered);
+    let count = |count: i64| count.to_string();
+    wrong("new orders", orders, count)
+        .or_else(|| wrong("of payments", payments, |cents| Cents(cents).to_string()))
+        .or_else(|| wrong("deliveries of orders", delivered?, count))
 }
 
-fn told(what: &str, allowed: &Allowed, rise: i64, show: impl Fn(i64) -> String) -> String {
-    format!(
-        "the driver committed {} {what} ({} in doubt), but the database has {} more; does somebody \
-         else use it?",
-        show(allowed.committed),
-        show(allowed.in_doubt),
-        show(rise)
-    )
+/// What is wrong with the rise of a sum, where it is not that of what was committed or in doubt.
+fn wrong(
+    what: &str,
+    [committed, in_doubt, rise]: [i64; 3],
+    show: impl Fn(i64) -> String,
+) -> Option<String> {
+    let is_right = (committed..=committed + in_doubt).contains(&rise);
+    (!is_right).then(|| {
+        format!(
+            "the driver committed {} {what} ({} in doubt), but the database has {} more; does \
+             somebody else use it?",
+            show(committed),
+            show(in_doubt),
+            show(rise)
+        )
+    })
 }
 
 #[cfg(test)]

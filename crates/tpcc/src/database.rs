@@ -8,9 +8,9 @@
 
 use crate::population::ChunkSummary;
 use crate::schema::Table;
-use crate::{Chunk, population, probe};
+use crate::{Chunk, probe};
 use base::{Session, SessionError, SessionResult, WarehouseRange, Warehouses, errors};
-use drive::Facts;
+use drive::{Facts, Merge};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of schema and population rules. A database of another version is loaded anew.
@@ -159,10 +159,9 @@ pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectEr
     let tables: Vec<String> = answer.rows().map(|row| row.text(0)).collect();
     let has = |name: &str| tables.iter().any(|table| table.eq_ignore_ascii_case(name));
     let has_meta = has(META);
-    // A load that was killed right at its start leaves an empty one.
-    if has_meta
-        && !(is_untouched(&tables) && session.query("SELECT 1 FROM mydyno_meta").await?.is_empty())
-    {
+    // A load that was killed right at its start leaves an empty one, and no table besides our two.
+    let is_untouched = tables.iter().all(|table| table == META || table == LOAD);
+    if has_meta && !(is_untouched && session.query("SELECT 1 FROM mydyno_meta").await?.is_empty()) {
         let (database, state) = read_meta(session, &schema).await?;
         return Ok(Contents::Ours(database, state));
     }
@@ -191,7 +190,9 @@ pub async fn inspect<S: Session>(
 ) -> Result<Database, InspectError> {
     let schema = schema_name(session).await?;
     let database = match contents(session).await? {
-        Contents::Empty => return Err(InspectError::Empty { schema }),
+        Contents::Empty | Contents::Foreign { warehouses: Warehouses(0) } => {
+            return Err(InspectError::Empty { schema });
+        }
         Contents::Other { missing, .. } => return Err(InspectError::NotTpcc { schema, missing }),
         Contents::Ours(database, LoadState::Complete) => database,
         Contents::Ours(database, _) => {
@@ -204,17 +205,12 @@ pub async fn inspect<S: Session>(
             let (wanted, seed) = (database.chunks(), seed.unwrap_or_default());
             return Err(InspectError::HalfLoaded { schema, chunks, wanted, warehouses, seed });
         }
-        Contents::Foreign { warehouses: Warehouses(0) } => {
-            return Err(InspectError::Empty { schema });
-        }
         Contents::Foreign { warehouses } => foreign(session, schema.clone(), warehouses).await?,
     };
-    match wanted {
-        Some(wanted) if wanted > database.warehouses => {
-            Err(InspectError::TooFewWarehouses { schema, have: database.warehouses, wanted })
-        }
-        _ => Ok(database),
+    if let Some(wanted) = wanted.filter(|wanted| *wanted > database.warehouses) {
+        return Err(InspectError::TooFewWarehouses { schema, have: database.warehouses, wanted });
     }
+    Ok(database)
 }
 
 /// A database of another tool, if it has what transactions need.
@@ -269,11 +265,6 @@ pub async fn demands_primary_keys<S: Session>(session: &mut S) -> SessionResult<
     };
     let mut rows = answer.rows();
     Ok(rows.any(|row| demands(&row.text(0), &row.text(1))))
-}
-
-/// Is there no table besides our own two?
-fn is_untouched(tables: &[String]) -> bool {
-    tables.iter().all(|table| table == META || table == LOAD)
 }
 
 async fn read_meta<S: Session>(
@@ -380,27 +371,8 @@ pub async fn mark_chunk<S: Session>(
     session.query(&sql).await.map(drop)
 }
 
-/// Rows and checksums of tables, added up chunk by chunk.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TableSums(BTreeMap<Table, (u64, u64)>);
-
-/// Adds chunks, or what another thread has loaded.
-impl Extend<(Table, u64, u64)> for TableSums {
-    fn extend<I: IntoIterator<Item = (Table, u64, u64)>>(&mut self, chunks: I) {
-        for (table, rows, checksum) in chunks {
-            let sum = self.0.entry(table).or_default();
-            sum.0 += rows;
-            sum.1 = population::combine([sum.1, checksum]);
-        }
-    }
-}
-
-impl TableSums {
-    /// Each table with its rows and checksum.
-    pub fn iter(&self) -> impl Iterator<Item = (Table, u64, u64)> + '_ {
-        self.0.iter().map(|(table, (rows, checksum))| (*table, *rows, *checksum))
-    }
-}
+/// What the chunks of each table add up to.
+pub type TableSums = BTreeMap<Table, ChunkSummary>;
 
 /// The chunks that are loaded, and their sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -425,23 +397,24 @@ pub async fn loaded_chunks<S: Session>(session: &mut S) -> SessionResult<LoadedC
             let warehouse = u32::try_from(row.int(0)?).unwrap_or(0);
             let rows = u64::try_from(row.int(1)?).unwrap_or(0);
             let checksum = row.text(2).parse().unwrap_or(0);
+            let summary = ChunkSummary { rows, checksum, ..ChunkSummary::default() };
             loaded.chunks.insert(Chunk { table, warehouse });
-            loaded.sums.extend([(table, rows, checksum)]);
+            loaded.sums.entry(table).or_default().merge(&summary);
         }
     }
     Ok(loaded)
 }
 
-/// Sum of `d_next_o_id`: its rise over a run is the number of new orders that committed.
+/// The numbers of [`Sums`], in the order of its fields.
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn sums<S: Session>(session: &mut S) -> SessionResult<Sums> {
-    Ok(Sums {
-        next_orders: probe::count(session, NEXT_ORDERS_SQL).await?,
-        oldest_open_orders: probe::count(session, OLDEST_OPEN_ORDERS_SQL).await?,
-        payment_cents: probe::count(session, PAYMENT_CENTS_SQL).await?,
-    })
+pub async fn facts<S: Session>(session: &mut S) -> SessionResult<Facts> {
+    let mut facts = Facts::default();
+    for sql in [NEXT_ORDERS_SQL, OLDEST_OPEN_ORDERS_SQL, PAYMENT_CENTS_SQL] {
+        facts.0.push(probe::count(session, sql).await?);
+    }
+    Ok(facts)
 }
 
 /// What the transactions that changed a database add up to: each rises with what was committed.
@@ -456,12 +429,6 @@ pub struct Sums {
     pub oldest_open_orders: i64,
     /// Of `w_ytd` in cents: rises by the amount of each payment.
     pub payment_cents: i64,
-}
-
-impl From<Sums> for Facts {
-    fn from(sums: Sums) -> Facts {
-        Facts(vec![sums.next_orders, sums.oldest_open_orders, sums.payment_cents])
-    }
 }
 
 impl From<&Facts> for Sums {

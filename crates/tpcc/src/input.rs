@@ -4,7 +4,7 @@
 use crate::random::{RunConstants, last_name, last_name_number};
 use crate::schema::{DISTRICTS, ITEMS};
 use base::{Cents, DateTime, Param, Random, WarehouseRange, named};
-use drive::{TransactionInfo, TransactionType};
+use drive::TransactionInfo;
 use std::fmt;
 use std::iter::repeat_n;
 
@@ -71,12 +71,6 @@ impl Transaction {
     }
 }
 
-impl From<Transaction> for TransactionType {
-    fn from(transaction: Transaction) -> TransactionType {
-        TransactionType(transaction as u8)
-    }
-}
-
 /// Most lines of an order.
 pub const LINES_MAX: usize = 15;
 /// An item number that no database has (clause 2.4.1.5: an unused one).
@@ -90,6 +84,13 @@ pub struct OrderLine {
     pub quantity: u32,
     /// The line's place as entered, 1..=15.
     pub number: u32,
+}
+
+impl OrderLine {
+    /// What it costs at this price of a piece.
+    pub(crate) fn amount(&self, price: Cents) -> Cents {
+        Cents(i64::from(self.quantity) * price.0)
+    }
 }
 
 /// Input of New-Order (clause 2.4.1).
@@ -202,16 +203,6 @@ pub enum CustomerKey {
     LastName(u32),
 }
 
-impl CustomerKey {
-    /// The number, where the customer is named by it.
-    pub(crate) fn number(self) -> Option<u32> {
-        match self {
-            CustomerKey::Number(number) => Some(number),
-            CustomerKey::LastName(_) => None,
-        }
-    }
-}
-
 /// What stands for the customer in a statement: a number or a last name.
 impl From<CustomerKey> for Param<'_> {
     fn from(key: CustomerKey) -> Self {
@@ -301,17 +292,6 @@ pub enum Input {
 }
 
 impl Input {
-    /// Which transaction it is for.
-    pub fn transaction(&self) -> Transaction {
-        match self {
-            Input::NewOrder(_) => Transaction::NewOrder,
-            Input::Payment(_) => Transaction::Payment,
-            Input::OrderStatus(_) => Transaction::OrderStatus,
-            Input::Delivery(_) => Transaction::Delivery,
-            Input::StockLevel(_) => Transaction::StockLevel,
-        }
-    }
-
     /// The input of a try that begins now. What was entered keeps its time; a Delivery is done when
     /// it is tried.
     pub fn tried_at(&self, now: impl FnOnce() -> DateTime) -> Input {

@@ -15,7 +15,6 @@ pub mod input;
 mod load;
 pub mod lock;
 pub mod population;
-mod prepared;
 pub mod probe;
 pub mod random;
 pub mod schema;
@@ -27,9 +26,7 @@ mod witness;
 mod workload;
 pub mod xa;
 
-pub use checks::{
-    CHECKS, Check, CheckSet, INITIAL, ShardSession, run_checks, run_checks_of_shards,
-};
+pub use checks::{CHECKS, Check, CheckSet, INITIAL, run_checks, run_checks_of_shards};
 pub use client::TerminalClient;
 pub use counters::InputCounters;
 pub use database::{Contents, Database, InspectError};
@@ -38,7 +35,7 @@ pub use load::{LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport, lo
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::RunConstants;
 pub use schema::Table;
-pub use shards::{ShardError, ShardRanges};
+pub use shards::{ShardError, ShardRanges, ShardSession};
 pub use transactions::{
     Outcome, PreparedSession, StatementSet, TransactionError, prepared_statements, tpcc_mysql,
 };

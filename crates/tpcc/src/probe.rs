@@ -35,16 +35,13 @@ pub async fn missing_indexes<S: Session>(session: &mut S) -> SessionResult<Vec<&
                AND ((table_name = 'customer' AND column_name = 'c_last') \
                OR (table_name = 'orders' AND column_name = 'o_c_id'))";
     let answer = session.query(sql).await?;
-    let found: Vec<String> = answer.rows().map(|row| row.text(0)).collect();
+    let found: BTreeSet<String> = answer.rows().map(|row| row.text(0)).collect();
     let wanted = [
         ("c_last", "customer (c_w_id, c_d_id, c_last, c_first)"),
         ("o_c_id", "orders (o_w_id, o_d_id, o_c_id, o_id)"),
     ];
-    Ok(wanted
-        .into_iter()
-        .filter(|(column, _)| !found.iter().any(|found| found == column))
-        .map(|(_, index)| index)
-        .collect())
+    let missing = wanted.into_iter().filter(|(column, _)| !found.contains(*column));
+    Ok(missing.map(|(_, index)| index).collect())
 }
 
 /// What follows the warehouse in the key of the last row that a loader writes for a warehouse.

@@ -57,10 +57,7 @@ impl RunConstants {
     pub fn for_run(c_load: Option<u32>, seed: u64) -> RunConstants {
         let mut random = Random::new(seed, &[PATH_CONSTANTS, 1]);
         RunConstants {
-            c_last: match c_load {
-                Some(c_load) => legal_run_constant(c_load, &mut random),
-                None => random.between(0..=C_LAST_MAX),
-            },
+            c_last: run_constant(c_load, &mut random),
             c_id: random.between(0..=C_ID_MAX),
             ol_i_id: random.between(0..=OL_I_ID_MAX),
         }
@@ -84,13 +81,14 @@ fn is_legal_delta(delta: u32) -> bool {
     (65..=119).contains(&delta) && delta != 96 && delta != 112
 }
 
-/// A C_run for C_LAST, uniform among those that are legal beside `c_load` (clause 2.1.6.1). Each
-/// `c_load` has some.
-pub fn legal_run_constant(c_load: u32, random: &mut Random) -> u32 {
-    let legal = || (0..=C_LAST_MAX).filter(|&c_run| is_legal_delta(c_load.abs_diff(c_run)));
-    let count = u32::try_from(legal().count()).unwrap_or(0).max(1);
+/// A C_run for C_LAST, uniform among those that are legal beside `c_load` (clause 2.1.6.1), of which
+/// there are some for each, or among all where that is unknown.
+fn run_constant(c_load: Option<u32>, random: &mut Random) -> u32 {
+    let is_legal = |c_run: u32| c_load.is_none_or(|c_load| is_legal_delta(c_load.abs_diff(c_run)));
+    let legal = || (0..=C_LAST_MAX).filter(|c_run| is_legal(*c_run));
     // A C_load above 374 has no legal partner; only a forged mydyno_meta holds one, and then no
     // choice is right.
+    let count = legal().count().max(1) as u32;
     legal().nth(random.below(count) as usize).unwrap_or(C_LAST_MAX)
 }
 
@@ -190,17 +188,12 @@ fn extend<const SIZE: u32>(
     out.truncate(end);
 }
 
-/// Appends `len` random characters of a-z, A-Z, 0-9: the body of an a-string (clause 4.3.2.2).
-#[inline]
-pub fn write_alphanumeric(out: &mut Vec<u8>, random: &mut Random, len: usize) {
-    extend::<62>(out, random, len, alphanumeric);
-}
-
-/// Appends an a-string of a random length in `low..=high` (clause 4.3.2.2).
+/// Appends an a-string: random characters of a-z, A-Z, 0-9 of a random length in `lengths` (clause
+/// 4.3.2.2).
 #[inline]
 pub fn write_a_string(out: &mut Vec<u8>, random: &mut Random, lengths: RangeInclusive<u32>) {
     let len = random.between(lengths) as usize;
-    write_alphanumeric(out, random, len);
+    extend::<62>(out, random, len, alphanumeric);
 }
 
 /// Appends `len` random decimal digits: an n-string (clause 4.3.2.2).
@@ -300,7 +293,7 @@ mod tests {
     fn text_is_of_its_alphabet_and_near_uniform() {
         let mut random = Random::new(2, &[]);
         let mut text = Vec::new();
-        write_alphanumeric(&mut text, &mut random, 620_000);
+        write_a_string(&mut text, &mut random, 620_000..=620_000);
         assert_eq!(text.len(), 620_000);
         let mut seen = [0u32; 256];
         text.iter().for_each(|&c| seen[usize::from(c)] += 1);

@@ -324,24 +324,24 @@ fn indexes(table: Table, foreign_keys: bool) -> &'static [(&'static str, &'stati
 /// One ALTER TABLE that adds all secondary indexes of a table; `None` where it has none. For a
 /// database that was loaded in primary-key order: one pass over the rows serves all of them.
 pub fn indexes_sql(table: Table, foreign_keys: bool) -> Option<String> {
-    let parts: Vec<String> = indexes(table, foreign_keys)
-        .iter()
-        .map(|(name, columns)| format!("ADD INDEX {name} ({columns})"))
-        .collect();
-    (!parts.is_empty()).then(|| format!("ALTER TABLE {table} {}", parts.join(", ")))
+    let indexes = indexes(table, foreign_keys).iter();
+    altered(table, indexes.map(|(name, columns)| format!("ADD INDEX {name} ({columns})")))
 }
 
 /// One ALTER TABLE that adds all foreign keys of a table; `None` where it has none. Run it after
 /// all rows and [`indexes_sql`], in a session with `foreign_key_checks=0`: then no engine copies
 /// the table or reads its rows.
 pub fn foreign_keys_sql(table: Table) -> Option<String> {
-    let parts: Vec<String> = foreign_keys(table)
-        .iter()
-        .map(|(name, columns, parent)| {
-            let (to, key) = (parent.name(), parent.primary_key().join(","));
-            format!("ADD CONSTRAINT {name} FOREIGN KEY ({columns}) REFERENCES {to} ({key})")
-        })
-        .collect();
+    let keys = foreign_keys(table).iter().map(|(name, columns, parent)| {
+        let key = parent.primary_key().join(",");
+        format!("ADD CONSTRAINT {name} FOREIGN KEY ({columns}) REFERENCES {parent} ({key})")
+    });
+    altered(table, keys)
+}
+
+/// One ALTER TABLE of all these parts; `None` where there is none.
+fn altered(table: Table, parts: impl Iterator<Item = String>) -> Option<String> {
+    let parts: Vec<String> = parts.collect();
     (!parts.is_empty()).then(|| format!("ALTER TABLE {table} {}", parts.join(", ")))
 }
 

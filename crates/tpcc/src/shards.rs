@@ -8,6 +8,12 @@ use base::{WarehouseRange, Warehouses};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardRanges(Vec<WarehouseRange>);
 
+/// A session on the server that has these warehouses: all of a database, or those of a shard.
+pub struct ShardSession<'a, S> {
+    pub session: &'a mut S,
+    pub range: WarehouseRange,
+}
+
 /// Why databases are no shards of one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShardError {
@@ -82,6 +88,12 @@ impl ShardRanges {
     /// Each shard's, by server.
     pub fn iter(&self) -> impl Iterator<Item = WarehouseRange> + '_ {
         self.0.iter().copied()
+    }
+
+    /// The sessions on the servers, each with the warehouses that it reaches.
+    pub fn sessions<'s, S>(&self, sessions: &'s mut [S]) -> Vec<ShardSession<'s, S>> {
+        let each = sessions.iter_mut().zip(self.iter());
+        each.map(|(session, range)| ShardSession { session, range }).collect()
     }
 
     /// How many warehouses the smallest shard has.

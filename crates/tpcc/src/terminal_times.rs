@@ -56,26 +56,19 @@ pub struct Ceiling {
 /// - **Where the window cuts a card.** A count is whole, and what it leaves out of the two cards at
 ///   its ends is uniform: 1/12.
 pub fn ceiling(terminals: u32, window_s: f64) -> Ceiling {
-    let mut deck_s = 0.0;
-    let mut think_variance = 0.0;
-    for ((cards, keying), think) in DECK_CARDS.iter().zip(&KEYING).zip(&THINK_MEAN) {
-        let cards = f64::from(*cards);
-        deck_s += cards * (keying.as_secs_f64() + think.as_secs_f64());
-        think_variance += cards * think.as_secs_f64().powi(2);
-    }
-    let new_orders = f64::from(DECK_CARDS[Transaction::NewOrder.index()]);
+    let own_s = |index: usize| (KEYING[index] + THINK_MEAN[index]).as_secs_f64();
+    let over_deck = |of: &dyn Fn(usize) -> f64| -> f64 {
+        DECK_CARDS.iter().enumerate().map(|(index, cards)| f64::from(*cards) * of(index)).sum()
+    };
+    let deck_s = over_deck(&own_s);
+    let think_variance = over_deck(&|index| THINK_MEAN[index].as_secs_f64().powi(2));
     let size = f64::from(DECK_SIZE);
-    let per_s = new_orders / deck_s;
-    let cards_variance: f64 = Transaction::ALL
-        .iter()
-        .map(|transaction| {
-            let index = transaction.index();
-            let own_s = (KEYING[index] + THINK_MEAN[index]).as_secs_f64();
-            let is_new_order = f64::from(u8::from(*transaction == Transaction::NewOrder));
-            f64::from(DECK_CARDS[index]) * (is_new_order - per_s * own_s).powi(2)
-        })
-        .sum::<f64>()
-        / (size - 1.0);
+    let new_order = Transaction::NewOrder.index();
+    let per_s = f64::from(DECK_CARDS[new_order]) / deck_s;
+    let cards_variance = over_deck(&|index| {
+        let is_new_order = f64::from(u8::from(index == new_order));
+        (is_new_order - per_s * own_s(index)).powi(2)
+    }) / (size - 1.0);
     let cycles = window_s * size / deck_s;
     let by_think = cycles * per_s.powi(2) * think_variance / size;
     let by_cards = cards_variance * cut_cards(cycles);

@@ -64,23 +64,19 @@ impl TimeSummary {
     }
 }
 
-/// One of a time, in which chance plays no part.
-fn of_time(
-    clause: &str,
-    words: (String, String),
-    value: Option<f64>,
-    allowed: StoredBand,
-) -> StoredRequirement {
-    let judged = JudgedNumber::of(JudgedUnit::Seconds, value, allowed, allowed);
-    requirement(clause, words, judged)
-}
-
+/// What a clause asks, by its name and for people.
 fn requirement(
     clause: &str,
-    (name, title): (String, String),
+    (name, title): (impl Into<String>, impl Into<String>),
     judged: JudgedNumber,
 ) -> StoredRequirement {
+    let (name, title) = (name.into(), title.into());
     StoredRequirement { name, title, clause: clause.to_owned(), judged }
+}
+
+/// A time in which chance plays no part.
+fn in_s(value: Option<f64>, allowed: StoredBand) -> JudgedNumber {
+    JudgedNumber::of(JudgedUnit::Seconds, value, allowed, allowed)
 }
 
 fn at_least(low: f64) -> StoredBand {
@@ -136,7 +132,7 @@ impl MeasuredRun<'_> {
             StoredBand::between(ceiling - spread..=ceiling + spread),
         );
         let words = ("nopm_per_warehouse", "new orders per minute and active warehouse");
-        Some(requirement("4.1.3", (words.0.to_owned(), words.1.to_owned()), judged))
+        Some(requirement("4.1.3", words, judged))
     }
 
     /// Response times as the user sees them: of a Delivery, the word that it has been queued.
@@ -154,22 +150,21 @@ impl MeasuredRun<'_> {
         let (times, name, title) = self.seen(transaction);
         let words = (format!("{name}_p90"), format!("90th percentile of {title}"));
         let allowed = at_most(P90_MAX_S[transaction.index()]);
-        of_time("5.2.5.3", words, times.p90(), allowed)
+        requirement("5.2.5.3", words, in_s(times.p90(), allowed))
     }
 
     fn deferred(&self) -> StoredRequirement {
-        let name = "deferred_delivery_p90".to_owned();
-        let title = "90th percentile of deferred deliveries".to_owned();
+        let words = ("deferred_delivery_p90", "90th percentile of deferred deliveries");
         let value = self.deferred.and_then(|times| times.p90());
-        of_time("2.7.2.2", (name, title), value, at_most(DEFERRED_P90_MAX_S))
+        requirement("2.7.2.2", words, in_s(value, at_most(DEFERRED_P90_MAX_S)))
     }
 
     fn above_mean(&self, transaction: Transaction) -> StoredRequirement {
         let (times, name, title) = self.seen(transaction);
-        let words =
-            (format!("{name}_p90_above_mean"), format!("the same against the mean of {title}"));
+        let name = format!("{name}_p90_above_mean");
+        let words = (name, format!("the same against the mean of {title}"));
         let allowed = at_least((times.mean_s - TOLERANCE_S).max(0.0));
-        of_time("5.2.5.6", words, times.p90(), allowed)
+        requirement("5.2.5.6", words, in_s(times.p90(), allowed))
     }
 
     fn share(&self, transaction: Transaction) -> Option<StoredRequirement> {
@@ -192,7 +187,7 @@ impl MeasuredRun<'_> {
         let name = format!("{}_keying_mean", transaction.name());
         let title = format!("mean keying time of {}", title(transaction));
         let allowed = at_least(KEYING[index].as_secs_f64());
-        of_time("5.2.5.2", (name, title), self.keying[index].mean(), allowed)
+        requirement("5.2.5.2", (name, title), in_s(self.keying[index].mean(), allowed))
     }
 
     fn think(&self, transaction: Transaction) -> StoredRequirement {

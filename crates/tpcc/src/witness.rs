@@ -12,7 +12,7 @@ use crate::input::Input;
 use crate::schema::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER};
 use crate::transactions::Outcome;
 use base::limits::WITNESSED_MAX;
-use base::{Cents, DateTime, Session, SessionResult, clock};
+use base::{DateTime, Session, SessionResult, clock};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -20,72 +20,47 @@ use store::StoredWitness;
 
 /// What rows say of a transaction that changes any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Witnessed {
-    Order {
-        warehouse: u32,
-        district: u32,
-        customer: u32,
-        lines: u32,
-    },
-    Payment {
-        warehouse: u32,
-        district: u32,
-        of_warehouse: u32,
-        of_district: u32,
-        amount: Cents,
-    },
-    /// Counted in orders that were delivered.
-    Delivery {
-        warehouse: u32,
-        carrier: u32,
-        /// `OL_DELIVERY_D` as MySQL makes a number of it.
-        at: u64,
-    },
+struct Witnessed {
+    /// A place in [`WITNESSED`].
+    kind: usize,
+    /// The columns by which [`rows_of_transactions`] knows it; 0 behind the last.
+    columns: [i64; COLUMNS_MAX],
 }
+
+const COLUMNS_MAX: usize = 5;
 
 impl Witnessed {
     /// `None` of a transaction that only reads or rolls back.
     fn of(input: &Input) -> Option<Witnessed> {
-        match input {
-            Input::NewOrder(order) if !order.rolls_back => Some(Witnessed::Order {
-                warehouse: order.warehouse,
-                district: order.district,
-                customer: order.customer,
-                lines: order.lines().len() as u32,
-            }),
-            Input::Payment(payment) => Some(Witnessed::Payment {
-                warehouse: payment.warehouse,
-                district: payment.district,
-                of_warehouse: payment.customer_warehouse,
-                of_district: payment.customer_district,
-                amount: payment.amount,
-            }),
-            Input::Delivery(delivery) => Some(Witnessed::Delivery {
-                warehouse: delivery.warehouse,
-                carrier: delivery.carrier,
-                at: number_of(delivery.delivered),
-            }),
-            Input::NewOrder(_) | Input::OrderStatus(_) | Input::StockLevel(_) => None,
-        }
-    }
-
-    fn kind(self) -> usize {
-        match self {
-            Witnessed::Order { .. } => 0,
-            Witnessed::Payment { .. } => 1,
-            Witnessed::Delivery { .. } => 2,
-        }
+        let (kind, columns) = match input {
+            Input::NewOrder(order) if !order.rolls_back => {
+                let lines = order.lines().len() as u32;
+                (0, [order.warehouse, order.district, order.customer, lines, 0].map(i64::from))
+            }
+            Input::Payment(payment) => {
+                let [w, d] = [payment.warehouse, payment.district].map(i64::from);
+                let of = [payment.customer_warehouse, payment.customer_district].map(i64::from);
+                (1, [w, d, of[0], of[1], payment.amount.0])
+            }
+            Input::Delivery(delivery) => {
+                let [w, carrier] = [delivery.warehouse, delivery.carrier].map(i64::from);
+                (2, [w, carrier, number_of(delivery.delivered), 0, 0])
+            }
+            Input::NewOrder(_) | Input::OrderStatus(_) | Input::StockLevel(_) => return None,
+        };
+        Some(Witnessed { kind, columns })
     }
 }
 
 /// A date as `date + 0` gives it: YYYYMMDDhhmmss.
-fn number_of(date: DateTime) -> u64 {
+fn number_of(date: DateTime) -> i64 {
     let DateTime { year, month, day, hour, minute, second } = date;
     let parts = [month, day, hour, minute, second];
-    parts.iter().fold(u64::from(year), |number, part| number * 100 + u64::from(*part))
+    parts.iter().fold(i64::from(year), |number, part| number * 100 + i64::from(*part))
 }
 
-/// Names of what is counted, by their place in [`WitnessReport::rows`].
+/// Names of what is counted, by their place in [`WitnessReport::rows`]; deliveries in orders that
+/// were delivered.
 const WITNESSED: [&str; 3] = ["new_order", "payment", "delivered_orders"];
 
 /// A transaction, as the driver was told of it.
@@ -115,13 +90,6 @@ pub struct WitnessReport {
     /// From the first acknowledgement of what is lost to the last one of all. Where some rows of a
     /// kind that are alike are lost, those told last are taken for them.
     pub lost_span: Duration,
-}
-
-impl WitnessReport {
-    /// Is all there that was acknowledged, and nothing else?
-    pub fn is_kept(&self) -> bool {
-        self.rows.iter().all(|held| held.lost == 0 && held.unexplained == 0)
-    }
 }
 
 impl Witness {
@@ -188,49 +156,31 @@ fn since(
 async fn rows_of_transactions<S: Session>(
     session: &mut S,
 ) -> SessionResult<HashMap<Witnessed, u32>> {
-    let mut found = HashMap::new();
-    let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
-    let mut add = |key: Witnessed, rows: i64| {
-        found.insert(key, number(rows));
-    };
-    let sql = format!(
+    let orders = format!(
         "SELECT o_w_id, o_d_id, o_c_id, o_ol_cnt, COUNT(*) FROM orders WHERE o_id > {CUSTOMERS} \
          GROUP BY o_w_id, o_d_id, o_c_id, o_ol_cnt"
     );
-    for row in session.query(&sql).await?.rows() {
-        let key = Witnessed::Order {
-            warehouse: number(row.int(0)?),
-            district: number(row.int(1)?),
-            customer: number(row.int(2)?),
-            lines: number(row.int(3)?),
-        };
-        add(key, row.int(4)?);
-    }
-    let sql = "SELECT h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_amount, COUNT(*) FROM history \
-               GROUP BY h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_amount";
-    for row in session.query(sql).await?.rows() {
-        let key = Witnessed::Payment {
-            warehouse: number(row.int(0)?),
-            district: number(row.int(1)?),
-            of_warehouse: number(row.int(2)?),
-            of_district: number(row.int(3)?),
-            amount: row.cents(4)?,
-        };
-        add(key, row.int(5)?);
-    }
-    let sql = format!(
+    let payments = "SELECT h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_amount, COUNT(*) FROM history \
+                    GROUP BY h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_amount";
+    let deliveries = format!(
         "SELECT o_w_id, o_carrier_id, CAST(ol_delivery_d AS UNSIGNED), COUNT(*) FROM orders JOIN \
          order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id AND ol_number = 1 \
          WHERE o_id >= {FIRST_OPEN_ORDER} AND o_carrier_id IS NOT NULL AND ol_delivery_d IS NOT \
          NULL GROUP BY o_w_id, o_carrier_id, ol_delivery_d"
     );
-    for row in session.query(&sql).await?.rows() {
-        let key = Witnessed::Delivery {
-            warehouse: number(row.int(0)?),
-            carrier: number(row.int(1)?),
-            at: u64::try_from(row.int(2)?).unwrap_or(0),
-        };
-        add(key, row.int(3)?);
+    // With the decimals of each column but the last.
+    let kinds: [(&str, &[u32]); WITNESSED.len()] =
+        [(&orders, &[0; 4]), (payments, &[0, 0, 0, 0, 2]), (&deliveries, &[0; 3])];
+    let mut found = HashMap::new();
+    for (kind, (sql, decimals)) in kinds.into_iter().enumerate() {
+        for row in session.query(sql).await?.rows() {
+            let mut columns = [0; COLUMNS_MAX];
+            for (at, decimals) in decimals.iter().enumerate() {
+                columns[at] = row.decimal(at, *decimals)?;
+            }
+            let rows = u32::try_from(row.int(decimals.len())?).unwrap_or(u32::MAX);
+            found.insert(Witnessed { kind, columns }, rows);
+        }
     }
     Ok(found)
 }
@@ -242,7 +192,7 @@ fn compare(told: &[WitnessRecord], mut found: HashMap<Witnessed, u32>) -> Witnes
     let mut lost_from = None;
     // In the order of their acknowledgements, so that what a row is missing for came last.
     for told in told.iter().filter(|told| told.is_acknowledged) {
-        let held = &mut report.rows[told.key.kind()];
+        let held = &mut report.rows[told.key.kind];
         held.acknowledged += u64::from(told.rows);
         let there = found.get_mut(&told.key);
         let taken = there.map_or(0, |there| {
@@ -256,13 +206,13 @@ fn compare(told: &[WitnessRecord], mut found: HashMap<Witnessed, u32>) -> Witnes
         }
     }
     for told in told.iter().filter(|told| !told.is_acknowledged) {
-        report.rows[told.key.kind()].in_doubt += u64::from(told.rows);
+        report.rows[told.key.kind].in_doubt += u64::from(told.rows);
         if let Some(there) = found.get_mut(&told.key) {
             *there = there.saturating_sub(told.rows);
         }
     }
     for (key, rows) in found {
-        report.rows[key.kind()].unexplained += u64::from(rows);
+        report.rows[key.kind].unexplained += u64::from(rows);
     }
     let last = told.iter().rfind(|told| told.is_acknowledged).map(|told| told.at);
     if let Some((last, from)) = last.zip(lost_from) {
@@ -276,10 +226,15 @@ mod tests {
     use super::*;
     use crate::input::Delivery;
 
-    const ORDER: Witnessed = Witnessed::Order { warehouse: 1, district: 2, customer: 3, lines: 7 };
+    const ORDER: Witnessed = Witnessed { kind: 0, columns: [1, 2, 3, 7, 0] };
     const AT: DateTime = DateTime { year: 2026, month: 11, day: 28, hour: 1, minute: 2, second: 3 };
 
-    const DELIVERY: Witnessed = Witnessed::Delivery { warehouse: 1, carrier: 4, at: 1 };
+    const DELIVERY: Witnessed = Witnessed { kind: 2, columns: [1, 4, 1, 0, 0] };
+
+    /// Is all there that was acknowledged, and nothing else?
+    fn is_kept(report: &WitnessReport) -> bool {
+        report.rows.iter().all(|held| held.lost == 0 && held.unexplained == 0)
+    }
 
     fn told(key: Witnessed, rows: u32, at_ms: u64) -> WitnessRecord {
         WitnessRecord { key, rows, is_acknowledged: true, at: Duration::from_millis(at_ms) }
@@ -311,7 +266,7 @@ mod tests {
         let all = [told(ORDER, 1, 1), told(DELIVERY, 9, 2), in_doubt(ORDER, 1)];
         for orders in [1, 2] {
             let report = compare(&all, HashMap::from([(ORDER, orders), (DELIVERY, 9)]));
-            assert!(report.is_kept(), "{report:?}");
+            assert!(is_kept(&report), "{report:?}");
             assert_eq!(report.rows[0].acknowledged, 1);
             assert_eq!(report.rows[0].in_doubt, 1);
             assert_eq!(report.rows[2].acknowledged, 9);
@@ -326,7 +281,7 @@ mod tests {
             compare(&[&all[..], &[last]].concat(), HashMap::from([(ORDER, 1), (DELIVERY, 10)]));
         assert_eq!(report.rows[0].lost, 1);
         assert_eq!(report.lost_span, Duration::from_millis(150));
-        assert!(!report.is_kept());
+        assert!(!is_kept(&report));
         let report = compare(&all, HashMap::from([(ORDER, 2), (DELIVERY, 4)]));
         assert_eq!(report.rows[2].lost, 5);
     }
@@ -354,14 +309,14 @@ mod tests {
     fn what_nobody_was_told_of_is_unexplained() {
         let report = compare(&[told(ORDER, 1, 1)], HashMap::from([(ORDER, 2)]));
         assert_eq!(report.rows[0].unexplained, 1);
-        assert!(!report.is_kept());
+        assert!(!is_kept(&report));
     }
 
     #[test]
     fn what_was_there_before_is_of_nobody() {
-        let other = Witnessed::Order { warehouse: 1, district: 2, customer: 9, lines: 7 };
+        let other = Witnessed { kind: 0, columns: [1, 2, 9, 7, 0] };
         let before = HashMap::from([(ORDER, 2), (other, 1)]);
         let found = since(HashMap::from([(ORDER, 3), (other, 1)]), &before);
-        assert!(compare(&[told(ORDER, 1, 1)], found).is_kept());
+        assert!(is_kept(&compare(&[told(ORDER, 1, 1)], found)));
     }
 }

@@ -5,7 +5,7 @@ use crate::cross_check::{RunConditions, mismatch};
 use crate::database;
 use crate::fresh::FreshOrders;
 use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
-use crate::transactions::{Across, PreparedSession, StatementSet};
+use crate::transactions::{Across, Outcome, PreparedSession, StatementSet};
 use crate::witness::Witness;
 use crate::xa::XaRun;
 use crate::{Input, InputSource, RunConstants, ShardRanges, Transaction};
@@ -59,29 +59,20 @@ pub enum Homes {
 /// Transactions over any kind of session.
 pub struct TpccWorkload<C> {
     schemas: Schemas<C>,
-    options: TpccOptions,
+    pub options: TpccOptions,
     /// Where reads go to replicas.
     fresh: Option<Arc<FreshOrders>>,
 }
 
 impl<C> TpccWorkload<C> {
-    /// The warehouses that the transactions of a connection are for: those of its shard, or all.
-    fn range_of(&self, connection: u32) -> WarehouseRange {
-        let server = self.schemas.writes_to(Opening { connection, earlier: 0 });
-        let of_shard = self.options.shards.as_ref().and_then(|shards| shards.of_server(server));
-        of_shard.unwrap_or(WarehouseRange::all(self.options.warehouses))
-    }
-
-    /// The warehouses of each server, where they are divided.
-    pub fn shards(&self) -> Option<&ShardRanges> {
-        self.options.shards.as_ref()
-    }
-
     /// The inputs of a connection or of a terminal.
     fn inputs_of(&self, of: u32) -> InputSource {
         let options = &self.options;
         let random = Random::new(options.seed, &[INPUTS, u64::from(of)]);
-        let range = self.range_of(of);
+        // The warehouses of its shard, or all.
+        let server = self.schemas.writes_to(Opening { connection: of, earlier: 0 });
+        let of_shard = options.shards.as_ref().and_then(|shards| shards.of_server(server));
+        let range = of_shard.unwrap_or(WarehouseRange::all(options.warehouses));
         let warehouse = |n: u32| range.first() + n % range.count();
         let remote = match options.xa {
             Some(_) => WarehouseRange::all(options.warehouses),
@@ -104,7 +95,7 @@ impl<C> TpccWorkload<C> {
     }
 }
 
-impl<C: Connect + Sync> TpccWorkload<C> {
+impl<C: Connect + Clone + Sync> TpccWorkload<C> {
     /// Terminals on the databases that `schemas` reach.
     pub fn new(schemas: Schemas<C>, options: TpccOptions) -> TpccWorkload<C> {
         let reads = schemas.topology() == Topology::PrimaryReplicas;
@@ -122,23 +113,15 @@ impl<C: Connect + Sync> TpccWorkload<C> {
         self.fresh.as_ref().and_then(|fresh| fresh.note())
     }
 
-    /// How many warehouses a database of it has.
-    pub fn configured(&self) -> Warehouses {
-        self.options.configured
-    }
-
     /// The same transactions with other inputs.
-    pub fn with_seed(&self, seed: u64) -> TpccWorkload<C>
-    where
-        C: Clone,
-    {
+    pub fn with_seed(&self, seed: u64) -> TpccWorkload<C> {
         TpccWorkload::new(self.schemas.clone(), TpccOptions { seed, ..self.options.clone() })
     }
 }
 
 impl<C: Connect + Sync> Proof for TpccWorkload<C> {
     async fn facts<S: Session>(&self, session: &mut S) -> SessionResult<Facts> {
-        Ok(database::sums(session).await?.into())
+        database::facts(session).await
     }
 
     fn mismatch(&self, report: &RunReport, before: &Facts, after: &Facts) -> Option<String> {
@@ -168,28 +151,31 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let server = self.schemas.writes_to(which);
-        let witness = self.options.witness.clone();
         let statements = self.options.statements;
-        if let Some(shared) = self.options.xa.as_ref().zip(self.options.shards.as_ref())
-            && matches!(statements, StatementSet::Clauses { .. })
-        {
-            let (own, across) = Across::open(&self.schemas, which, shared, statements).await?;
-            return Ok(TerminalClient::new(server, own, Beside::Shards(across), witness));
-        }
-        let terminal = self.session(server).await?;
-        let beside = match (self.schemas.reads_from(which), &self.fresh) {
-            (Some(replica), Some(fresh)) => {
-                let (terminal, fresh) = (self.session(replica).await?, Arc::clone(fresh));
-                let reader = ReplicaSession { terminal, replica, fresh, was_asked: false };
-                Beside::Replica(Box::new(reader))
+        let shared = self.options.xa.as_ref().zip(self.options.shards.as_ref());
+        let (terminal, beside) = match shared {
+            Some(shared) if matches!(statements, StatementSet::Clauses { .. }) => {
+                let (own, across) = Across::open(&self.schemas, which, shared, statements).await?;
+                (own, Beside::Shards(across))
             }
-            _ => Beside::Nothing,
+            _ => (self.session(server).await?, self.reader(which).await?),
         };
-        Ok(TerminalClient::new(server, terminal, beside, witness))
+        let witness = self.options.witness.clone();
+        Ok(TerminalClient { server, terminal, beside, outcome: Outcome::Committed, witness })
     }
 }
 
 impl<C: Connect + Sync> TpccWorkload<C> {
+    /// What a connection reads from, where that is another server than it writes to.
+    async fn reader(&self, which: Opening) -> Result<Beside<C>, Failed> {
+        let (Some(replica), Some(fresh)) = (self.schemas.reads_from(which), &self.fresh) else {
+            return Ok(Beside::Nothing);
+        };
+        let (terminal, fresh) = (self.session(replica).await?, Arc::clone(fresh));
+        let reader = ReplicaSession { terminal, replica, fresh, was_asked: false };
+        Ok(Beside::Replica(Box::new(reader)))
+    }
+
     /// A session on one of the servers, with its statements.
     async fn session(&self, server: usize) -> Result<TimedSession<C>, Failed> {
         let session = Timed::new(self.schemas.connect(server).await?);
@@ -202,7 +188,7 @@ impl Source for InputSource {
     type Operation = Input;
 
     fn deal(&mut self) -> TransactionType {
-        InputSource::deal(self).into()
+        TransactionType(InputSource::deal(self) as u8)
     }
 
     fn draw(&mut self, transaction: TransactionType) -> Input {

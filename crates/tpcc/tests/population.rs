@@ -420,7 +420,7 @@ fn statements_hold_the_same_values_and_have_the_same_checksum() {
         assert!(inserts.next_statement().is_none());
         let (expected, summary) = lines_of(&population(), table, chunk.warehouse);
         assert!(lines == expected, "{table}");
-        assert_eq!(inserts.finished(), Some(summary));
+        assert_eq!(inserts.rows.finished(), Some(summary));
     }
 }
 

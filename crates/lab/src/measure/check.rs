@@ -13,7 +13,7 @@ use drive::Schemas;
 use spec::{Load, WorkloadKind};
 use store::{RepeatId, Results, StoredCheck};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
-use tpcc::{CheckSet, INITIAL, ShardRanges, ShardSession, run_checks_of_shards};
+use tpcc::{CheckSet, INITIAL, ShardRanges, run_checks_of_shards};
 use wire::{Connection, Connector};
 
 /// What is counted from 0.
@@ -60,10 +60,7 @@ fn check_shards(
 ) -> LabResult<Vec<StoredCheck>> {
     let checked = on_each(databases, async |sessions: &mut [Connection]| {
         let progress = &mut |done, total| job.tell(Progress::Checks { done, total });
-        let each = sessions.iter_mut().zip(shards.iter());
-        let mut parts: Vec<_> =
-            each.map(|(session, range)| ShardSession { session, range }).collect();
-        let checks = run_checks_of_shards(&mut parts, set, progress).await;
+        let checks = run_checks_of_shards(&mut shards.sessions(sessions), set, progress).await;
         checks.doing("checking the shards")
     });
     until(job.stop, checked)

@@ -4,8 +4,8 @@ use crate::error::{LabError, LabResult};
 use crate::target::sessions::{with_session, with_sessions};
 use base::Since;
 use drive::Schemas;
+use tpcc::ShardRanges;
 use tpcc::xa::{XaError, resolve as resolve_prepared};
-use tpcc::{ShardRanges, ShardSession};
 use wire::{Connection, Connector, ServerInfo};
 
 /// Refuses servers that lose what is prepared when its connection is lost.
@@ -47,10 +47,7 @@ pub(crate) fn resolve(
     needs: bool,
 ) -> LabResult<Option<String>> {
     let resolved = with_sessions(databases, async |sessions: &mut [Connection]| {
-        let each = sessions.iter_mut().zip(shards.iter());
-        let mut parts: Vec<_> =
-            each.map(|(session, range)| ShardSession { session, range }).collect();
-        Ok(resolve_prepared(&mut parts).await)
+        Ok(resolve_prepared(&mut shards.sessions(sessions)).await)
     })?;
     match resolved {
         Ok(resolved) => Ok(resolved.note()),

@@ -108,7 +108,7 @@ impl AnyWorkload {
 
     /// The warehouses of each server, where they are divided.
     pub(crate) fn shards(&self) -> Option<&ShardRanges> {
-        self.tpcc()?.shards()
+        self.tpcc()?.options.shards.as_ref()
     }
 
     /// Proves a database consistent; of TPC-C a set of checks may be asked. An empty list where
@@ -124,7 +124,7 @@ impl AnyWorkload {
     ) -> LabResult<Vec<StoredCheck>> {
         let mut first = connector.connect().await?;
         let mut others = Vec::new();
-        let warehouses = self.tpcc().map_or(Warehouses(0), TpccWorkload::configured);
+        let warehouses = self.tpcc().map_or(Warehouses(0), |of| of.options.configured);
         for _ in 1..warehouses.0.min(CHECK_SESSIONS) {
             // The account may be allowed no more of them.
             let Ok(session) = connector.connect().await else { break };

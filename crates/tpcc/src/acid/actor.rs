@@ -4,9 +4,9 @@ use super::finding::{AcidError, AcidResult};
 use super::halting::{Halt, Halting};
 use crate::Input;
 use crate::transactions::{
-    Outcome, PreparedSession, StatementSet, TransactionError, one_row, only_row,
+    Outcome, PreparedSession, StatementSet, TransactionError, only_row, require,
 };
-use base::{Connect, Session};
+use base::{Connect, Session, SessionError};
 use drive::{FailureKind, failed_by, set_isolation};
 use reactor::sleep_until;
 use spec::{Isolation, Style};
@@ -66,23 +66,15 @@ impl<S: Session> Actor<S> {
 
     /// Runs a transaction to its end.
     pub(super) async fn run(&mut self, input: &Input) -> AcidResult<Outcome> {
-        let mut tries = 1;
-        loop {
+        for _ in 1..TRIES_MAX {
             match self.terminal.run(input).await {
-                Ok(outcome) => return Ok(outcome),
-                Err(TransactionError::Statement(error))
-                    if tries < TRIES_MAX
-                        && matches!(
-                            failed_by(&error).kind,
-                            FailureKind::Deadlock | FailureKind::Conflict
-                        ) =>
-                {
-                    tries += 1;
+                Err(TransactionError::Statement(error)) if is_to_try_again(&error) => {
                     self.tried_again.push(error.to_string());
                 }
-                Err(error) => return Err(error.into()),
+                ended => return Ok(ended?),
             }
         }
+        Ok(self.terminal.run(input).await?)
     }
 
     /// Runs a transaction and stops before its end, which [`Actor::end`] sends.
@@ -110,8 +102,13 @@ impl<S: Session> Actor<S> {
     }
 
     pub(super) fn into_session(self) -> S {
-        self.terminal.into_session().into_inner()
+        self.terminal.into_session().session
     }
+}
+
+/// Did the server roll a transaction back to let another one through?
+fn is_to_try_again(error: &SessionError) -> bool {
+    matches!(failed_by(error).kind, FailureKind::Deadlock | FailureKind::Conflict)
 }
 
 /// Runs a transaction until it stops after the statement that its session waits for; an error where
@@ -130,7 +127,7 @@ pub(super) async fn until_halted<T>(
 }
 
 /// A session beside the tests: reads what is committed, and asks the server who waits.
-pub(super) struct Onlooker<S>(S);
+pub(super) struct Onlooker<S>(pub(super) S);
 
 impl<S: Session> Onlooker<S> {
     pub(super) async fn open<C: Connect<Session = S>>(connect: &C) -> AcidResult<Onlooker<S>> {
@@ -138,10 +135,6 @@ impl<S: Session> Onlooker<S> {
         set_isolation(&mut session, Isolation::RepeatableRead).await?;
         session.query("SET SESSION autocommit = 1").await?;
         Ok(Onlooker(session))
-    }
-
-    pub(super) fn into_session(self) -> S {
-        self.0
     }
 
     /// A number that is committed.
@@ -157,11 +150,7 @@ impl<S: Session> Onlooker<S> {
     /// Rows that are committed, as text: columns joined by `|`.
     pub(super) async fn rows(&mut self, sql: &str) -> AcidResult<Vec<String>> {
         let answer = self.0.query(sql).await?;
-        let line = |row: base::Row<'_>| {
-            let columns: Vec<String> = (0..answer.width).map(|column| row.text(column)).collect();
-            columns.join("|")
-        };
-        Ok(answer.rows().map(line).collect())
+        Ok(answer.rows().map(|row| row.texts().join("|")).collect())
     }
 
     /// Runs statements in one transaction.
@@ -176,7 +165,8 @@ impl<S: Session> Onlooker<S> {
 
     /// Changes one row.
     pub(super) async fn change_row(&mut self, sql: &str) -> AcidResult<()> {
-        Ok(one_row(&self.0.query(sql).await?, "what a test sets back")?)
+        let changed = self.0.query(sql).await?.affected_rows;
+        Ok(require(changed == 1, "what a test sets back")?)
     }
 
     /// Runs the transaction of a connection until it has ended or, by the server's word, waits for

@@ -62,16 +62,12 @@ impl<C: Connect> Fixture<'_, C> {
         let after = self.rows(customer).await?;
         let mut seen = Seen::default();
         seen.saw(format!("T1 paid {PAID} of {}, and ROLLBACK came in place of COMMIT", customer));
-        let (equal, count) = (before == after, before.len());
-        seen.saw(match equal {
-            true => {
-                format!(
-                    "the {count} rows of warehouse, district, customer and history are the same"
-                )
-            }
+        let rows = "rows of warehouse, district, customer and history";
+        seen.saw(match before == after {
+            true => format!("the {} {rows} are the same", before.len()),
             false => format!("before: {}; after: {}", before.join("; "), after.join("; ")),
         });
-        seen.forbid(!equal, Phenomenon::Part);
+        seen.forbid(before != after, Phenomenon::Part);
         self.leave([one]).await;
         Ok(seen)
     }

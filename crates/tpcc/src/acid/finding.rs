@@ -78,11 +78,8 @@ impl Seen {
 
     /// The finding of the test in which this was seen.
     pub fn finding(self, test: AcidTest, isolation: Isolation) -> AcidFinding {
-        let verdict = match self.phenomenon {
-            None => AcidVerdict::Passed,
-            Some(_) => AcidVerdict::Failed,
-        };
         let Seen { phenomenon, evidence } = self;
+        let verdict = phenomenon.map_or(AcidVerdict::Passed, |_| AcidVerdict::Failed);
         AcidFinding { test, isolation, verdict, phenomenon, evidence }
     }
 }

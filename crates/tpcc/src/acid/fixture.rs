@@ -33,10 +33,6 @@ impl<'a, C: Connect> Fixture<'a, C> {
         Ok(Fixture { connect, isolation, warehouse, random, onlooker })
     }
 
-    pub(super) async fn close(self) {
-        C::close(self.onlooker.into_session()).await;
-    }
-
     /// The session of T1 or T2.
     pub(super) async fn actor(&self) -> AcidResult<Actor<C::Session>> {
         Actor::open(self.connect, self.isolation).await

@@ -32,7 +32,7 @@ impl Halt {
 
 /// What this session forwards to, with its stops.
 pub(super) struct Halting<S> {
-    session: S,
+    pub(super) session: S,
     pub(super) halt: Rc<Halt>,
     /// Of the prepared statements, by number.
     kinds: BTreeMap<u32, &'static str>,
@@ -54,10 +54,6 @@ impl<S> Halting<S> {
             end_is_due: false,
             failed: false,
         }
-    }
-
-    pub(super) fn into_inner(self) -> S {
-        self.session
     }
 }
 

@@ -275,7 +275,7 @@ impl<C: Connect> Fixture<'_, C> {
         let old = self.priced([x, y]).await?;
         let (mut two, mut three) = (self.actor().await?, self.actor().await?);
         let [third, fourth, _] = others;
-        let order = Input::NewOrder(NewOrder::of_items(customer, &[x, x, y, third, fourth]));
+        let order = NewOrder::of_items(customer, &[x, x, y, third, fourth]);
         let mut result = self.order_beside_a_raise((&mut two, &order), (&mut three, &old)).await;
         match &mut result {
             Ok(seen) => {
@@ -292,7 +292,7 @@ impl<C: Connect> Fixture<'_, C> {
 
     async fn order_beside_a_raise(
         &mut self,
-        (two, order): (&mut Actor<C::Session>, &Input),
+        (two, order): (&mut Actor<C::Session>, &NewOrder),
         (three, old): (&mut Actor<C::Session>, &Priced),
     ) -> AcidResult<Seen> {
         let mut seen = Seen::default();
@@ -300,33 +300,26 @@ impl<C: Connect> Fixture<'_, C> {
         seen.saw(format!("T1 read {} as the prices of items {x} and {y}", old.text()));
         let halt = Rc::clone(&two.halt);
         let connection = three.connection;
-        let ordered = {
-            halt.after.set(Some(READS_AN_ITEM));
-            let mut ordering = pin!(two.run(order));
-            until_halted(&halt, ordering.as_mut()).await?;
-            seen.saw(format!(
-                "T2, New-Order of items {x}, {x} and {y}, stopped when it had read {x}"
-            ));
-            let mut raising = pin!(raise(three, old.items));
-            let raised = self.onlooker.until_waits(connection, raising.as_mut()).await?;
-            seen.saw(format!(
-                "T3, which raises both prices by 10 %, {}",
-                match raised {
-                    Some(_) => "committed at once (case D)",
-                    None => "waits for T2 (case A)",
-                }
-            ));
-            halt.halted.set(false);
-            let ordered = ordering.await?;
-            match raised {
-                Some(raised) => raised?,
-                None => raising.await?,
-            }
-            order_of(ordered)?
+        halt.after.set(Some(READS_AN_ITEM));
+        let input = Input::NewOrder(*order);
+        let mut ordering = pin!(two.run(&input));
+        until_halted(&halt, ordering.as_mut()).await?;
+        seen.saw(format!("T2, New-Order of items {x}, {x} and {y}, stopped when it had read {x}"));
+        let mut raising = pin!(raise(three, old.items));
+        let raised = self.onlooker.until_waits(connection, raising.as_mut()).await?;
+        let how = match raised {
+            Some(_) => "committed at once (case D)",
+            None => "waits for T2 (case A)",
         };
-        let Input::NewOrder(NewOrder { warehouse, district, .. }) = order else {
-            return Err(TransactionError::MissingRow("the order of a test").into());
-        };
+        seen.saw(format!("T3, which raises both prices by 10 %, {how}"));
+        halt.halted.set(false);
+        let ordered = ordering.await?;
+        match raised {
+            Some(raised) => raised?,
+            None => raising.await?,
+        }
+        let ordered = order_of(ordered)?;
+        let NewOrder { warehouse, district, .. } = order;
         let lines = format!(
             "SELECT ol_amount FROM order_line WHERE ol_w_id={warehouse} AND ol_d_id={district} \
              AND ol_o_id={ordered} AND ol_number<=3 ORDER BY ol_number"

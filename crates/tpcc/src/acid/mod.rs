@@ -53,7 +53,7 @@ macro_rules! tests {
                 let ran = fixture.$run($($how)?).await;
                 findings.push(finding(ran, test, isolation)?);
             )+
-            fixture.close().await;
+            C::close(fixture.onlooker.0).await;
             Ok(findings)
         }
     };

@@ -5,12 +5,13 @@
 //! what a row holds is compared with what all shards have entered for its key, one warehouse at a
 //! time.
 
-use super::shard_session::ShardSession;
+use crate::shards::ShardSession;
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Cents, Session, SessionResult};
 use std::collections::BTreeMap;
 
 /// A value of a row and what it has to be, for people.
+#[derive(Debug, PartialEq, Eq)]
 struct ComparedValue {
     held: &'static str,
     entered: &'static str,
@@ -18,20 +19,10 @@ struct ComparedValue {
     is_money: bool,
 }
 
-/// What a check compares of which the sides may lie on several shards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ComparedRows {
-    /// Of customers with what they bought and paid.
-    Balances,
-    /// With what lines took from it.
-    Stock,
-    /// Counts and sums of customers' payments with the history.
-    Payments,
-}
-
-/// The statements of a comparison, each of one warehouse `{w}`, which give a key of so many columns
-/// and then the values.
-struct Comparison {
+/// What a check compares of which the sides may lie on several shards: statements of one warehouse
+/// `{w}`, which give a key of so many columns and then the values.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Comparison {
     keys: &'static [&'static str],
     values: &'static [ComparedValue],
     /// On the shard of the warehouse: what its rows hold.
@@ -50,45 +41,47 @@ const fn money(held: &'static str, entered: &'static str) -> ComparedValue {
     ComparedValue { held, entered, is_money: true }
 }
 
-/// By the place of [`ComparedRows`].
-const COMPARISONS: [Comparison; 3] = [
-    Comparison {
-        keys: &["d_id", "c_id"],
-        values: &[money("c_balance", "sum(ol_amount) - sum(h_amount)")],
-        held: "SELECT c_d_id, c_id, CAST(c_balance*100 AS SIGNED) AS balance FROM customer \
-               WHERE c_w_id={w}",
-        of_home: Some(
-            "SELECT STRAIGHT_JOIN o.o_d_id, o.o_c_id, CAST(SUM(l.ol_amount)*100 AS SIGNED) AS a \
-             FROM orders o JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id \
-             AND l.ol_o_id=o.o_id WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT NULL \
-             GROUP BY o.o_d_id, o.o_c_id",
-        ),
-        of_each: "SELECT h_c_d_id, h_c_id, CAST(SUM(h_amount)*-100 AS SIGNED) AS a FROM history \
-                  WHERE h_c_w_id={w} GROUP BY h_c_d_id, h_c_id",
-    },
-    Comparison {
-        keys: &["i_id"],
-        values: &[
-            count("s_ytd", "sum(ol_quantity)"),
-            count("s_order_cnt", "lines"),
-            count("s_remote_cnt", "remote lines"),
-        ],
-        held: "SELECT s_i_id, s_ytd, s_order_cnt, s_remote_cnt FROM stock WHERE s_w_id={w}",
-        of_home: None,
-        of_each: "SELECT ol_i_id, SUM(ol_quantity) AS a, COUNT(*) AS b, SUM(ol_w_id<>{w}) AS c \
-                  FROM order_line WHERE ol_supply_w_id={w} AND ol_o_id>3000 GROUP BY ol_i_id",
-    },
-    Comparison {
-        keys: &["d_id", "c_id"],
-        values: &[count("c_payment_cnt", "payments"), money("c_ytd_payment", "sum(h_amount)")],
-        held: "SELECT c_d_id, c_id, c_payment_cnt, CAST(c_ytd_payment*100 AS SIGNED) AS paid \
-               FROM customer WHERE c_w_id={w}",
-        of_home: None,
-        of_each: "SELECT h_c_d_id, h_c_id, COUNT(*) AS n, \
-                  CAST(SUM(h_amount)*100 AS SIGNED) AS paid FROM history \
-                  WHERE h_c_w_id={w} GROUP BY h_c_d_id, h_c_id",
-    },
-];
+/// Balances of customers with what they bought and paid.
+pub(super) const BALANCES: &Comparison = &Comparison {
+    keys: &["d_id", "c_id"],
+    values: &[money("c_balance", "sum(ol_amount) - sum(h_amount)")],
+    held: "SELECT c_d_id, c_id, CAST(c_balance*100 AS SIGNED) AS balance FROM customer \
+           WHERE c_w_id={w}",
+    of_home: Some(
+        "SELECT STRAIGHT_JOIN o.o_d_id, o.o_c_id, CAST(SUM(l.ol_amount)*100 AS SIGNED) AS a \
+         FROM orders o JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id \
+         AND l.ol_o_id=o.o_id WHERE o.o_w_id={w} AND l.ol_delivery_d IS NOT NULL \
+         GROUP BY o.o_d_id, o.o_c_id",
+    ),
+    of_each: "SELECT h_c_d_id, h_c_id, CAST(SUM(h_amount)*-100 AS SIGNED) AS a FROM history \
+              WHERE h_c_w_id={w} GROUP BY h_c_d_id, h_c_id",
+};
+
+/// Stock with what lines took from it.
+pub(super) const STOCK: &Comparison = &Comparison {
+    keys: &["i_id"],
+    values: &[
+        count("s_ytd", "sum(ol_quantity)"),
+        count("s_order_cnt", "lines"),
+        count("s_remote_cnt", "remote lines"),
+    ],
+    held: "SELECT s_i_id, s_ytd, s_order_cnt, s_remote_cnt FROM stock WHERE s_w_id={w}",
+    of_home: None,
+    of_each: "SELECT ol_i_id, SUM(ol_quantity) AS a, COUNT(*) AS b, SUM(ol_w_id<>{w}) AS c \
+              FROM order_line WHERE ol_supply_w_id={w} AND ol_o_id>3000 GROUP BY ol_i_id",
+};
+
+/// Counts and sums of customers' payments with the history.
+pub(super) const PAYMENTS: &Comparison = &Comparison {
+    keys: &["d_id", "c_id"],
+    values: &[count("c_payment_cnt", "payments"), money("c_ytd_payment", "sum(h_amount)")],
+    held: "SELECT c_d_id, c_id, c_payment_cnt, CAST(c_ytd_payment*100 AS SIGNED) AS paid \
+           FROM customer WHERE c_w_id={w}",
+    of_home: None,
+    of_each: "SELECT h_c_d_id, h_c_id, COUNT(*) AS n, \
+              CAST(SUM(h_amount)*100 AS SIGNED) AS paid FROM history \
+              WHERE h_c_w_id={w} GROUP BY h_c_d_id, h_c_id",
+};
 
 const KEYS_MAX: usize = 2;
 const VALUES_MAX: usize = 3;
@@ -118,34 +111,31 @@ impl Offending {
     }
 }
 
-impl ComparedRows {
+impl Comparison {
     /// Compares the rows of a warehouse that the shard `home` has.
     pub(super) async fn compare<S: Session>(
-        self,
+        &self,
         parts: &mut [ShardSession<'_, S>],
         home: usize,
         warehouse: u32,
     ) -> SessionResult<Offending> {
-        let of = &COMPARISONS[self as usize];
         let mut rows = Rows::new();
         let session = &mut *parts[home].session;
-        of.read(session, of.held, warehouse, &mut rows, |sides| &mut sides.held).await?;
-        if let Some(sql) = of.of_home {
-            of.read(session, sql, warehouse, &mut rows, |sides| &mut sides.entered).await?;
+        self.read(session, self.held, warehouse, &mut rows, |sides| &mut sides.held).await?;
+        if let Some(sql) = self.of_home {
+            self.read(session, sql, warehouse, &mut rows, |sides| &mut sides.entered).await?;
         }
         for part in parts.iter_mut() {
-            let session = &mut *part.session;
-            of.read(session, of.of_each, warehouse, &mut rows, |sides| &mut sides.entered).await?;
+            let (session, sql) = (&mut *part.session, self.of_each);
+            self.read(session, sql, warehouse, &mut rows, |sides| &mut sides.entered).await?;
         }
         let mut offending = Offending::default();
         for (key, sides) in rows.iter().filter(|(_, sides)| sides.held != sides.entered) {
-            offending.add(1, std::iter::once_with(|| of.example(warehouse, key, sides)));
+            offending.add(1, std::iter::once_with(|| self.example(warehouse, key, sides)));
         }
         Ok(offending)
     }
-}
 
-impl Comparison {
     async fn read<S: Session>(
         &self,
         session: &mut S,
@@ -186,11 +176,11 @@ impl Comparison {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMPARISONS, KEYS_MAX, Sides, VALUES_MAX};
+    use super::{BALANCES, KEYS_MAX, PAYMENTS, STOCK, Sides, VALUES_MAX};
 
     #[test]
     fn each_statement_gives_keys_and_values() {
-        for of in &COMPARISONS {
+        for of in [BALANCES, STOCK, PAYMENTS] {
             assert!(of.keys.len() <= KEYS_MAX && of.values.len() <= VALUES_MAX);
             for sql in [Some(of.held), of.of_home, Some(of.of_each)].into_iter().flatten() {
                 assert!(sql.contains("{w}") && !sql.contains("  "), "{sql}");
@@ -207,13 +197,12 @@ mod tests {
     #[test]
     fn what_offends_is_named() {
         let sides = Sides { held: [3, 150, 0], entered: [2, -50, 0] };
-        let [c10, x1, x4] = &COMPARISONS;
         assert_eq!(
-            x4.example(7, &[1, 42], &sides),
+            PAYMENTS.example(7, &[1, 42], &sides),
             "w_id 7, d_id 1, c_id 42, c_payment_cnt 3, payments 2, c_ytd_payment 1.50, \
              sum(h_amount) -0.50"
         );
-        assert!(x1.example(7, &[9, 0], &sides).starts_with("w_id 7, i_id 9, s_ytd 3, "));
-        assert!(c10.example(1, &[1, 2], &sides).contains("c_balance 0.03"));
+        assert!(STOCK.example(7, &[9, 0], &sides).starts_with("w_id 7, i_id 9, s_ytd 3, "));
+        assert!(BALANCES.example(1, &[1, 2], &sides).contains("c_balance 0.03"));
     }
 }

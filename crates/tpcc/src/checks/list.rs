@@ -8,7 +8,7 @@
 //! of the join is what makes it one pass over the primary keys: without it MySQL 5.7 starts from
 //! order_line and looks up each order ten times.
 
-use super::across::ComparedRows;
+use super::across::{BALANCES, Comparison, PAYMENTS, STOCK};
 
 /// A statement of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub struct Check {
     pub statements: &'static [Statement],
     /// What stands for the statements where several shards, or no index, have the rows that they
     /// compare.
-    pub(super) across: Option<ComparedRows>,
+    pub(super) across: Option<&'static Comparison>,
 }
 
 /// An array of checks: of each its name, clause and title, what it compares across warehouses, and
@@ -209,7 +209,7 @@ pub const CHECKS: [Check; 18] = checks! {
     }
     C10 "3.3.2.10"
         "c_balance is what the customer's delivered lines cost less what the customer \
-         paid" across ComparedRows::Balances {
+         paid" across BALANCES {
         by Scan::Customers, ["w_id", "d_id", "c_id", "c_balance", "sum(ol_amount)", "sum(h_amount)"]
             "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_balance, COALESCE(a.bought,0) AS bought, \
              COALESCE(h.paid,0) AS paid FROM customer c LEFT JOIN (SELECT STRAIGHT_JOIN o.o_d_id, \
@@ -248,7 +248,7 @@ pub const CHECKS: [Check; 18] = checks! {
     // every line that the warehouse ever supplied.
     X1 "2.4.2.2"
         "s_ytd, s_order_cnt and s_remote_cnt are what the order lines since the load took from the \
-         stock" across ComparedRows::Stock {
+         stock" across STOCK {
         ["w_id", "i_id", "s_ytd", "sum(ol_quantity)", "s_order_cnt", "lines", "s_remote_cnt",
          "remote lines"]
             "SELECT s.s_w_id, s.s_i_id, s.s_ytd, COALESCE(l.taken,0) AS taken, s.s_order_cnt, \
@@ -277,7 +277,7 @@ pub const CHECKS: [Check; 18] = checks! {
     }
     X4 "2.5.2.2"
         "c_payment_cnt and c_ytd_payment are number and sum of the customer's \
-         payments" across ComparedRows::Payments {
+         payments" across PAYMENTS {
         by Scan::Customers, ["w_id", "d_id", "c_id", "c_payment_cnt", "payments", "c_ytd_payment",
                              "sum(h_amount)"]
             "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_payment_cnt, COALESCE(h.n,0) AS n, \

@@ -6,15 +6,15 @@ mod across;
 mod list;
 mod population;
 mod screens;
-mod shard_session;
 
 pub use list::{CHECKS, Check, Statement};
 pub use population::{INITIAL, LASTING};
-pub use shard_session::ShardSession;
 
-use across::{ComparedRows, Offending};
+use crate::probe;
+use crate::shards::ShardSession;
+use across::{BALANCES, Comparison, Offending, PAYMENTS, STOCK};
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Answer, Session, SessionError, SessionResult, WarehouseRange, Warehouses};
+use base::{Row, Session, SessionError, SessionResult, WarehouseRange, Warehouses};
 use list::Scan;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -49,7 +49,9 @@ impl CheckSet {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// All of it.
-    Whole { screened: bool },
+    Whole,
+    /// All of it, and the suspects of the checks that have a screen are known.
+    Screened,
     /// One of its shards, for the checks whose rows are all there.
     Shard,
 }
@@ -57,16 +59,13 @@ enum Scope {
 impl Scope {
     /// Is this check asked here?
     fn has(self, check: &Check) -> bool {
-        match self {
-            Scope::Whole { .. } => true,
-            Scope::Shard => check.across.is_none(),
-        }
+        self != Scope::Shard || check.across.is_none()
     }
 
     /// Is this scan of use? Other checks than those that it spares have looked at all customers
     /// already, or a part of their history is elsewhere.
     fn scans(self, scan: Scan) -> bool {
-        self == (Scope::Whole { screened: false }) || scan != Scan::Customers
+        self == Scope::Whole || scan != Scan::Customers
     }
 }
 
@@ -90,11 +89,21 @@ impl Running {
         let sql = statement.sql(warehouse);
         let limited = format!("{sql} LIMIT {}", OFFENDING_ROWS_MAX + 1);
         let answer = session.query(&limited).await?;
-        let (found, examples) = (answer.len(), examples(&answer, statement));
+        // Each value behind its column's name.
+        let example = |row: Row<'_>| {
+            let values = statement.columns.iter().zip(row.texts());
+            values.map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>().join(", ")
+        };
+        let examples: Vec<String> = answer.rows().map(example).collect();
+        let found = answer.len();
         // Rows are counted only where there are more of them than examples: a consistent database
         // pays nothing.
-        let rows =
-            if found > OFFENDING_ROWS_MAX { count(session, &sql).await? } else { found as u64 };
+        let rows = if found > OFFENDING_ROWS_MAX {
+            let all = format!("SELECT COUNT(*) FROM ({sql}) AS offending");
+            u64::try_from(probe::count(session, &all).await?).unwrap_or(0)
+        } else {
+            found as u64
+        };
         self.found.add(rows, examples);
         Ok(())
     }
@@ -173,22 +182,6 @@ impl Running {
     }
 }
 
-/// Rows as text, each value behind its column's name.
-fn examples(answer: &Answer<'_>, statement: &Statement) -> Vec<String> {
-    let of_row = |row: base::Row<'_>| {
-        let values = statement.columns.iter().enumerate();
-        let parts: Vec<_> = values.map(|(i, name)| format!("{name} {}", row.text(i))).collect();
-        parts.join(", ")
-    };
-    answer.rows().map(of_row).collect()
-}
-
-async fn count<S: Session>(session: &mut S, sql: &str) -> SessionResult<u64> {
-    let answer = session.query(&format!("SELECT COUNT(*) FROM ({sql}) AS offending")).await?;
-    let rows = answer.int()?.ok_or_else(|| SessionError::Unexpected("no count".to_owned()))?;
-    Ok(u64::try_from(rows).unwrap_or(0))
-}
-
 /// Runs the checks of a set on warehouses 1..=`warehouses`. Each session has a consistent read-only
 /// snapshot, which ends with it, and takes the next warehouse when it is done with one; the first
 /// looks at what is of no warehouse. `progress` hears of steps done and of all steps. The schema
@@ -207,13 +200,12 @@ pub async fn run_checks<S: Session>(
     for session in iter::once(&mut *first).chain(others.iter_mut()) {
         begin_snapshot(session).await?;
     }
-    let steps = 1 + u64::from(warehouses.0) + if screened { 3 } else { 0 };
-    let steps = RefCell::new(Steps { done: 0, total: steps, progress });
+    let step = stepping(1 + u64::from(warehouses.0) + if screened { 3 } else { 0 }, progress);
     let range = WarehouseRange::all(warehouses);
     let result = async {
         let checks = asked(&mut [ShardSession { session: &mut *first, range }], set).await?;
-        let scope = Scope::Whole { screened };
-        run((&mut *first, &mut *others), range, &checks, scope, &steps).await
+        let scope = if screened { Scope::Screened } else { Scope::Whole };
+        run((&mut *first, &mut *others), range, &checks, scope, &step).await
     }
     .await;
     for session in iter::once(first).chain(others) {
@@ -239,8 +231,8 @@ pub async fn run_checks_of_shards<S: Session>(
     }
     let each = parts.iter().map(|part| 2 + u64::from(part.range.count()));
     let total = each.sum::<u64>() + 3;
-    let steps = RefCell::new(Steps { done: 0, total, progress });
-    let result = run_in_snapshots(parts, set, &steps).await;
+    let step = stepping(total, progress);
+    let result = run_in_snapshots(parts, set, &step).await;
     for part in parts {
         end_snapshot(part.session, &result).await?;
     }
@@ -268,17 +260,13 @@ async fn end_snapshot<S: Session, T>(
     }
 }
 
-/// Who waits hears of steps done and of all steps.
-struct Steps<'a> {
-    done: u64,
-    total: u64,
-    progress: &'a mut dyn FnMut(u64, u64),
-}
-
-impl Steps<'_> {
-    fn step(&mut self) {
-        (self.progress)(self.done, self.total);
-        self.done += 1;
+/// Tells `progress` with each call of another step, of so many.
+fn stepping(total: u64, progress: &mut dyn FnMut(u64, u64)) -> impl Fn() {
+    let state = RefCell::new((0, progress));
+    move || {
+        let (done, progress) = &mut *state.borrow_mut();
+        progress(*done, total);
+        *done += 1;
     }
 }
 
@@ -302,22 +290,22 @@ async fn run<S: Session>(
     range: WarehouseRange,
     checks: &[&'static Check],
     scope: Scope,
-    steps: &RefCell<Steps<'_>>,
+    step: &impl Fn(),
 ) -> SessionResult<Vec<Running>> {
-    steps.borrow_mut().step();
+    step();
     let checks = checks.iter().filter(|check| scope.has(check));
     let mut running: Vec<Running> = checks.copied().map(Running::of).collect();
-    if scope == (Scope::Whole { screened: true }) {
+    if scope == Scope::Screened {
         let part = &mut [ShardSession { session: &mut *first, range }];
-        screen(part, &mut running, steps).await?;
+        screen(part, &mut running, step).await?;
     }
     for check in &mut running {
         check.run_whole(first).await?;
     }
-    steps.borrow_mut().step();
+    step();
     let left: RefCell<VecDeque<u32>> = RefCell::new(range.iter().collect());
     let by_session = iter::once(first).chain(others).map(|session| async {
-        let found = next_warehouses(session, &left, scope, &running, steps).await;
+        let found = next_warehouses(session, &left, scope, &running, step).await;
         if found.is_err() {
             left.borrow_mut().clear();
         }
@@ -344,7 +332,7 @@ async fn next_warehouses<S: Session>(
     left: &RefCell<VecDeque<u32>>,
     scope: Scope,
     running: &[Running],
-    steps: &RefCell<Steps<'_>>,
+    step: &impl Fn(),
 ) -> SessionResult<Vec<(u32, Vec<Running>)>> {
     let mut all = Vec::new();
     let next = || left.borrow_mut().pop_front();
@@ -354,7 +342,7 @@ async fn next_warehouses<S: Session>(
         for check in &mut found {
             check.run_warehouse(session, warehouse, clean).await?;
         }
-        steps.borrow_mut().step();
+        step();
         all.push((warehouse, found));
     }
     Ok(all)
@@ -363,20 +351,20 @@ async fn next_warehouses<S: Session>(
 async fn run_in_snapshots<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     set: CheckSet,
-    steps: &RefCell<Steps<'_>>,
+    step: &impl Fn(),
 ) -> SessionResult<Vec<Running>> {
     let checks = asked(parts, set).await?;
     let mut running: Vec<Running> = checks.iter().copied().map(Running::of).collect();
     for (part, shard) in parts.iter_mut().zip(1..) {
         let session = &mut *part.session;
-        for found in run((session, &mut []), part.range, &checks, Scope::Shard, steps).await? {
+        for found in run((session, &mut []), part.range, &checks, Scope::Shard, step).await? {
             let mut all = running.iter_mut();
             if let Some(of_all) = all.find(|of_all| of_all.check.name == found.check.name) {
                 of_all.add_of_shard(found, shard);
             }
         }
     }
-    screen(parts, &mut running, steps).await?;
+    screen(parts, &mut running, step).await?;
     for check in &mut running {
         name_suspects(parts, check).await?;
     }
@@ -436,21 +424,21 @@ async fn scan<S: Session>(
 async fn screen<S: Session>(
     parts: &mut [ShardSession<'_, S>],
     running: &mut [Running],
-    steps: &RefCell<Steps<'_>>,
+    step: &impl Fn(),
 ) -> SessionResult<()> {
     let mut start = Instant::now();
-    let mut keep = |across: ComparedRows, suspects: BTreeSet<u32>| {
+    let mut keep = |across: &'static Comparison, suspects: BTreeSet<u32>| {
         if let Some(check) = running.iter_mut().find(|of| of.check.across == Some(across)) {
             check.suspects = Some(Rc::new(suspects));
             check.duration += start.elapsed();
         }
         start = Instant::now();
-        steps.borrow_mut().step();
+        step();
     };
-    keep(ComparedRows::Stock, screens::stock_suspects(parts).await?);
+    keep(STOCK, screens::stock_suspects(parts).await?);
     let (suspects, paid) = screens::payment_suspects(parts).await?;
-    keep(ComparedRows::Payments, suspects);
-    keep(ComparedRows::Balances, screens::balance_suspects(parts, &paid).await?);
+    keep(PAYMENTS, suspects);
+    keep(BALANCES, screens::balance_suspects(parts, &paid).await?);
     Ok(())
 }
 

@@ -11,7 +11,8 @@
 //! A single wrong row cannot hide, as no coefficient is 0; several wrong rows of one warehouse
 //! cancel out by chance once in billions.
 
-use super::shard_session::ShardSession;
+use crate::probe;
+use crate::shards::ShardSession;
 use base::{Session, SessionError, SessionResult};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +23,7 @@ pub(super) async fn is_indexed<S: Session>(session: &mut S) -> SessionResult<boo
                table_schema=DATABASE() AND seq_in_index=1 AND ((table_name='history' AND \
                column_name='h_c_w_id') OR (table_name='order_line' AND \
                column_name='ol_supply_w_id'))";
-    let count = session.query(sql).await?.int()?;
-    Ok(count.ok_or_else(|| missing("the count of indexes"))? == 2)
+    Ok(probe::count(session, sql).await? == 2)
 }
 
 fn missing(what: &str) -> SessionError {

@@ -13,7 +13,9 @@ fn every_23_cards_are_one_set() {
     for _ in 0..50 {
         let mut counts = [0; 5];
         for _ in 0..23 {
-            counts[source.next_input().transaction().index()] += 1;
+            let card = source.deal();
+            source.input_of(card);
+            counts[card.index()] += 1;
         }
         assert_eq!(counts, [10, 10, 1, 1, 1]);
     }

@@ -13,7 +13,7 @@ use crate::database::{self, LoadState, TableSums, loaded_chunks};
 use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
 use base::{Connect, RowSource, Session, SessionError, SessionResult};
-use drive::{LoadProgress, LoadReport, LoadedTable, process_cpu_ns};
+use drive::{LoadProgress, LoadReport, LoadedTable, Merge, process_cpu_ns};
 pub use error::LoadError;
 pub use plan::LoadPart;
 use plan::{LoadPlan, Task};
@@ -85,41 +85,38 @@ pub fn load<C: Connect + Sync>(
         let prepared = prepare(&mut session, options).await?;
         Ok((session, prepared))
     })?;
-    let mut found = prepared.existing.clone().unwrap_or_default();
+    let PreparedSchema { existing, is_local_infile, history_key, unlocked } = prepared;
+    let mut found = existing.unwrap_or_default();
     let chunks_found = found.chunks.len();
-    let population = prepared.population;
-    let is_local_infile = prepared.local_infile;
+    let population = options.population();
     let mut bytes = 0;
     if let Some(helpers) = helpers {
         (helpers.begin)()?;
         let plan = LoadPlan::of_part(&population, helpers.own, &found.chunks);
-        let known = (&found.chunks, is_local_infile);
-        (_, bytes) = load_all(connect, options, (plan, known), stop, on_progress)?;
+        (_, bytes) = load_all(connect, options, (plan, is_local_infile), stop, on_progress)?;
         (helpers.finish)()?;
         found = block_on(async { Ok(loaded_chunks(&mut keeper).await?) })?;
     }
     let plan = LoadPlan::new(&population, options.population.foreign_keys, &found.chunks);
-    let known = (&found.chunks, is_local_infile);
-    let (fresh, fresh_bytes) = load_all(connect, options, (plan, known), stop, on_progress)?;
-    let mut sums = found.sums;
-    sums.extend(fresh.iter());
+    let (fresh, fresh_bytes) =
+        load_all(connect, options, (plan, is_local_infile), stop, on_progress)?;
+    Merge::merge(&mut found.sums, &fresh);
     block_on(async {
-        finish(&mut keeper, options, &prepared).await?;
+        finish(&mut keeper, options, unlocked.is_some()).await?;
         C::close(keeper).await;
         Ok(())
     })?;
-    let table = |(table, rows, checksum): (Table, u64, u64)| {
+    let table = |(table, sum): (Table, ChunkSummary)| {
         let name = table.name().to_owned();
-        LoadedTable { name, rows, checksum }
+        LoadedTable { name, rows: sum.rows, checksum: sum.checksum }
     };
     let load = LoadReport {
         is_local_infile,
-        tables: sums.iter().map(table).collect(),
+        tables: found.sums.into_iter().map(table).collect(),
         bytes: bytes + fresh_bytes,
         duration: started.elapsed(),
         client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
     };
-    let PreparedSchema { history_key, unlocked, .. } = prepared;
     Ok(PopulateReport { load, history_key, unlocked, chunks_found })
 }
 
@@ -142,8 +139,7 @@ pub fn load_part<C: Connect + Sync>(
         Ok((found, is_local))
     })?;
     let plan = LoadPlan::of_part(&options.population(), part, &found.chunks);
-    let known = (&found.chunks, is_local_infile);
-    load_all(connect, options, (plan, known), stop, on_progress).map(drop)
+    load_all(connect, options, (plan, is_local_infile), stop, on_progress).map(drop)
 }
 
 fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
@@ -160,7 +156,7 @@ fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> LoadError {
 fn load_all<C: Connect + Sync>(
     connect: &C,
     options: &LoadOptions,
-    (plan, (found, is_local_infile)): (LoadPlan, (&BTreeSet<Chunk>, bool)),
+    (plan, is_local_infile): (LoadPlan, bool),
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<(TableSums, u64), LoadError> {
@@ -172,17 +168,14 @@ fn load_all<C: Connect + Sync>(
         population: options.population(),
         is_local_infile,
     };
-    let found_bytes: u64 = found.iter().map(|chunk| chunk.table.bytes_estimate()).sum();
     let work = || work(connect, shared);
     // One thread's failure interrupts the others: their interruption is not the cause.
     let is_stop = |error: &LoadError| matches!(error, LoadError::Interrupted);
     let loaded = reactor::on_threads(options.threads, work, is_stop, || {
-        let (guard, _) = shared
-            .changed
-            .wait_timeout(shared.plan(), Duration::from_millis(100))
-            .unwrap_or_else(PoisonError::into_inner);
+        let waited = shared.changed.wait_timeout(shared.plan(), Duration::from_millis(100));
+        let guard = waited.unwrap_or_else(PoisonError::into_inner).0;
         let progress = LoadProgress {
-            bytes: found_bytes + shared.bytes.load(Ordering::Relaxed),
+            bytes: guard.found_bytes + shared.bytes.load(Ordering::Relaxed),
             bytes_total: shared.population.bytes_estimate(),
             steps: guard.steps_done,
             steps_total: guard.steps_total,
@@ -191,7 +184,7 @@ fn load_all<C: Connect + Sync>(
         on_progress(progress);
     })?;
     let mut sums = TableSums::default();
-    sums.extend(loaded.iter().flat_map(TableSums::iter));
+    loaded.iter().for_each(|of_thread| Merge::merge(&mut sums, of_thread));
     Ok((sums, shared.bytes.load(Ordering::Relaxed)))
 }
 
@@ -222,11 +215,9 @@ impl SharedLoad<'_> {
             if plan.failed || self.stopped() {
                 return None;
             }
-            if let Some(task) = plan.next() {
-                return Some(task);
-            }
-            if plan.is_over() {
-                return None;
+            let task = plan.next();
+            if task.is_some() || plan.is_over() {
+                return task;
             }
             let waited = self.changed.wait_timeout(plan, Duration::from_millis(200));
             plan = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -242,24 +233,22 @@ impl SharedLoad<'_> {
 async fn work<C: Connect>(connect: &C, shared: &SharedLoad<'_>) -> Result<TableSums, LoadError> {
     // Dropped on any way out but success, a panic included: the others must not wait for this
     // thread's chunk.
-    let mut guard = FailureGuard { shared, failed: true };
-    let result = do_tasks(connect, shared).await;
-    guard.failed = result.is_err();
-    result
+    let guard = FailureGuard(shared);
+    let sums = do_tasks(connect, shared).await?;
+    std::mem::forget(guard);
+    Ok(sums)
 }
 
-struct FailureGuard<'a> {
-    shared: &'a SharedLoad<'a>,
-    failed: bool,
-}
+struct FailureGuard<'a>(&'a SharedLoad<'a>);
 
 impl Drop for FailureGuard<'_> {
     fn drop(&mut self) {
-        if self.failed {
-            self.shared.change(|plan| plan.failed = true);
-        }
+        self.0.change(|plan| plan.failed = true);
     }
 }
+
+/// The server's error of an index that is there already.
+const DUPLICATE_KEY_NAME: u16 = 1061;
 
 async fn do_tasks<C: Connect>(
     connect: &C,
@@ -275,13 +264,17 @@ async fn do_tasks<C: Connect>(
         match task {
             Task::Chunk(chunk) => {
                 let summary = load_chunk(&mut session, shared, chunk).await?;
-                sums.extend([(chunk.table, summary.rows, summary.checksum)]);
+                sums.entry(chunk.table).or_default().merge(&summary);
                 shared.change(|plan| plan.chunk_done(chunk));
             }
             Task::Indexes(table, sql) => {
-                build_indexes(&mut session, &sql)
-                    .await
-                    .map_err(failed(format!("building the indexes of {table}")))?;
+                match session.query(&sql).await {
+                    // A killed load has built them.
+                    Err(error) if error.code() == Some(DUPLICATE_KEY_NAME) => {}
+                    built => {
+                        built.map_err(failed(format!("building the indexes of {table}")))?;
+                    }
+                }
                 shared.change(|plan| plan.steps_done += 1);
             }
         }
@@ -381,47 +374,34 @@ async fn insert<S: Session>(
     chunk: Chunk,
 ) -> SessionResult<(u64, Option<ChunkSummary>)> {
     let mut inserts = shared.population.inserts(chunk);
-    let mut stored = 0;
-    let mut counted = 0;
+    let (mut stored, mut counted) = (0, 0);
     while !shared.stopped()
         && let Some(statement) = inserts.next_statement()
     {
         stored += session.query(statement).await?.affected_rows;
-        let bytes = inserts.bytes();
+        let bytes = inserts.rows.bytes();
         shared.bytes.fetch_add(bytes - counted, Ordering::Relaxed);
         counted = bytes;
     }
-    Ok((stored, inserts.finished()))
-}
-
-/// Builds the indexes of a table; a killed load may have built them.
-async fn build_indexes<S: Session>(session: &mut S, sql: &str) -> SessionResult<()> {
-    const DUPLICATE_KEY_NAME: u16 = 1061;
-    match session.query(sql).await {
-        Err(error) if error.code() == Some(DUPLICATE_KEY_NAME) => Ok(()),
-        other => other.map(drop),
-    }
+    Ok((stored, inserts.rows.finished()))
 }
 
 /// After all rows and indexes: foreign keys, statistics, and the mark that all is there.
 async fn finish<S: Session>(
     session: &mut S,
     options: &LoadOptions,
-    prepared: &PreparedSchema,
+    is_unlocked: bool,
 ) -> Result<(), LoadError> {
-    require_alone(session, prepared).await?;
+    require_alone(session, options, is_unlocked).await?;
     if options.population.foreign_keys {
         add_foreign_keys(session).await.map_err(failed("adding the foreign keys"))?;
     }
     // Fresh statistics: plans of the first minutes must not depend on when the server thinks of it.
     let tables = Table::ALL.map(Table::name).join(", ");
-    session
-        .query(&format!("ANALYZE TABLE {tables}"))
-        .await
-        .map_err(failed("analysing the tables"))?;
-    database::set_state(session, LoadState::Complete)
-        .await
-        .map_err(failed("marking the load complete"))
+    let analysed = session.query(&format!("ANALYZE TABLE {tables}")).await;
+    analysed.map_err(failed("analysing the tables"))?;
+    let marked = database::set_state(session, LoadState::Complete).await;
+    marked.map_err(failed("marking the load complete"))
 }
 
 /// Adds the foreign keys that an earlier, killed load has not added.

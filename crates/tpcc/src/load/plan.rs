@@ -57,6 +57,8 @@ impl LoadPart {
 
 /// What is left to do.
 pub(crate) struct LoadPlan {
+    /// About as much as the chunks take that an earlier load left complete.
+    pub(crate) found_bytes: u64,
     /// By the place of the table.
     tables: [TableChunks; Table::ALL.len()],
     /// Tables whose indexes wait for their rows.
@@ -97,12 +99,12 @@ impl LoadPlan {
         for chunk in found {
             tables[chunk.table as usize].found.insert(chunk.warehouse);
         }
-        let indexes: BTreeMap<Table, String> = Table::ALL
-            .into_iter()
-            .filter_map(|table| Some((table, schema::indexes_sql(table, foreign_keys)?)))
-            .collect();
+        let indexes_of = |table| Some((table, schema::indexes_sql(table, foreign_keys)?));
+        let indexes: BTreeMap<Table, String> =
+            Table::ALL.into_iter().filter_map(indexes_of).collect();
+        let found_bytes = found.iter().map(|chunk| chunk.table.bytes_estimate()).sum();
         let steps_total = indexes.len() as u32;
-        LoadPlan { tables, indexes, failed: false, steps_done: 0, steps_total }
+        LoadPlan { found_bytes, tables, indexes, failed: false, steps_done: 0, steps_total }
     }
 
     /// The rows of a part, without indexes.
@@ -129,15 +131,13 @@ impl LoadPlan {
     /// Indexes of a table that is complete, else a chunk of the table on which the fewest are at
     /// work.
     pub(crate) fn next(&mut self) -> Option<Task> {
-        let ready = ORDER
-            .into_iter()
-            .find(|&table| self.indexes.contains_key(&table) && self.is_loaded(table));
+        let is_ready = |table: &Table| self.indexes.contains_key(table) && self.is_loaded(*table);
+        let ready = ORDER.into_iter().find(is_ready);
         if let Some((table, sql)) = ready.and_then(|table| self.indexes.remove_entry(&table)) {
             return Some(Task::Indexes(table, sql));
         }
-        let missing = ORDER
-            .into_iter()
-            .filter_map(|table| Some((table, self.tables[table as usize].peek()?)));
+        let first = |table| Some((table, self.tables[table as usize].peek()?));
+        let missing = ORDER.into_iter().filter_map(first);
         let (table, warehouse) =
             missing.min_by_key(|(table, _)| self.tables[*table as usize].active)?;
         let chunks = &mut self.tables[table as usize];

@@ -1,7 +1,6 @@
 //! Before the first row: may this schema be loaded, and what of it is there already?
 
 use super::{LoadError, LoadOptions};
-use crate::Population;
 use crate::database::{
     self, CREATE_META_SQL, Contents, Database, InspectError, LoadState, LoadedChunks,
 };
@@ -14,13 +13,12 @@ use std::time::Duration;
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// A schema that is ready for rows.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct PreparedSchema {
-    pub(crate) population: Population,
     /// The first part of the same load, where an earlier call has left one.
     pub(crate) existing: Option<LoadedChunks>,
     /// LOAD DATA LOCAL is allowed.
-    pub(crate) local_infile: bool,
+    pub(crate) is_local_infile: bool,
     /// HISTORY has a primary key.
     pub(crate) history_key: bool,
     /// Why there is no lock, where the server has none.
@@ -69,14 +67,8 @@ pub(crate) async fn prepare<S: Session>(
             _ => LoadError::Server { what: "creating the tables".to_owned(), error },
         }
     })?;
-    let local_infile = allows_local_infile(session).await?;
-    Ok(PreparedSchema {
-        population,
-        existing,
-        local_infile,
-        history_key: wanted.history_key,
-        unlocked,
-    })
+    let is_local_infile = allows_local_infile(session).await?;
+    Ok(PreparedSchema { existing, is_local_infile, history_key: wanted.history_key, unlocked })
 }
 
 /// Is LOAD DATA LOCAL allowed?
@@ -88,11 +80,12 @@ pub(crate) async fn allows_local_infile<S: Session>(session: &mut S) -> Result<b
 /// server may end a session that idles, or, where the server has no locks, a chunk is.
 pub(crate) async fn require_alone<S: Session>(
     session: &mut S,
-    prepared: &PreparedSchema,
+    options: &LoadOptions,
+    is_unlocked: bool,
 ) -> Result<(), LoadError> {
-    if prepared.unlocked.is_some() {
+    if is_unlocked {
         let marked = database::loaded_chunks(session).await?.chunks.len();
-        let wanted = prepared.population.chunks().count();
+        let wanted = options.population().chunks().count();
         return match marked == wanted {
             true => Ok(()),
             false => Err(LoadError::ChunksMissing { marked, wanted }),

@@ -14,8 +14,9 @@ pub use rows::POPULATION_TIME;
 use crate::random::load_constant;
 use crate::schema::{self, Table};
 use base::{RowSource, WarehouseRange, Warehouses};
+use drive::Merge;
 use format::{BETWEEN_TUPLES, RowFormat, Tsv, Tuples};
-use rows::{ChunkSource, RowWriter};
+use rows::RowWriter;
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// A buffer is full once it holds this much; the last row or order may exceed it by some KiB.
@@ -47,13 +48,22 @@ pub struct Chunk {
 
 /// What a generated chunk held: to compare with what the database stored and with other loads of
 /// the same seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkSummary {
     pub rows: u64,
     /// Bytes as lines of LOAD DATA.
     pub bytes: u64,
     /// XXH3 of those lines, also where the rows left as INSERT statements.
     pub checksum: u64,
+}
+
+/// Adds up chunks of a table.
+impl Merge for ChunkSummary {
+    fn merge(&mut self, other: &ChunkSummary) {
+        self.rows += other.rows;
+        self.bytes += other.bytes;
+        self.checksum = combine([self.checksum, other.checksum]);
+    }
 }
 
 impl Population {
@@ -82,12 +92,10 @@ impl Population {
 
     /// The rows of a chunk as lines for LOAD DATA, in primary-key order.
     pub fn rows(&self, chunk: Chunk) -> Rows {
-        let source =
-            ChunkSource { seed: self.seed, c_load: self.c_load, warehouse: chunk.warehouse };
         Rows {
-            writer: RowWriter::new(chunk.table, source),
+            writer: RowWriter::new(*self, chunk),
             hash: Xxh3Default::new(),
-            summary: ChunkSummary { rows: 0, bytes: 0, checksum: 0 },
+            summary: ChunkSummary::default(),
             is_over: false,
         }
     }
@@ -122,7 +130,7 @@ impl Rows {
     /// Writes rows until `full` says so or none is left.
     fn write<F: RowFormat>(&mut self, out: &mut F, full: impl Fn(&F) -> bool) {
         // Which table it is is decided once per buffer, not per row.
-        match self.writer.table {
+        match self.writer.chunk.table {
             Table::Item => self.write_by(RowWriter::item, out, full),
             Table::Warehouse => self.write_by(RowWriter::warehouse, out, full),
             Table::District => self.write_by(RowWriter::district, out, full),
@@ -141,16 +149,13 @@ impl Rows {
         out: &mut F,
         full: impl Fn(&F) -> bool,
     ) {
-        loop {
-            if !self.writer.advance() {
-                self.is_over = true;
-                return;
-            }
+        while self.writer.advance() {
             self.summary.rows += u64::from(write(&mut self.writer, out));
             if full(out) {
                 return;
             }
         }
+        self.is_over = true;
     }
 
     fn add_lines(&mut self, lines: &[u8]) {
@@ -158,12 +163,13 @@ impl Rows {
         self.summary.bytes += lines.len() as u64;
     }
 
-    /// What the chunk held, once [`RowSource::fill`] has returned false.
+    /// What the chunk held, once [`RowSource::fill`] has returned false, or
+    /// [`Inserts::next_statement`] `None`.
     pub fn finished(&self) -> Option<ChunkSummary> {
         self.is_over.then(|| ChunkSummary { checksum: self.hash.digest(), ..self.summary })
     }
 
-    /// Bytes generated so far, for progress.
+    /// Bytes generated so far, counted as lines, for progress.
     pub fn bytes(&self) -> u64 {
         self.summary.bytes
     }
@@ -184,7 +190,7 @@ impl RowSource for Rows {
 
 /// The INSERT statements of a chunk.
 pub struct Inserts {
-    rows: Rows,
+    pub rows: Rows,
     head: String,
     lines: Vec<u8>,
     statement: Vec<u8>,
@@ -207,16 +213,6 @@ impl Inserts {
         (!self.lines.is_empty()).then(|| {
             std::str::from_utf8(&self.statement).expect("every value of the population is ASCII")
         })
-    }
-
-    /// What the chunk held, once [`Inserts::next_statement`] has returned `None`.
-    pub fn finished(&self) -> Option<ChunkSummary> {
-        self.rows.finished()
-    }
-
-    /// Bytes generated so far, counted as lines, for progress.
-    pub fn bytes(&self) -> u64 {
-        self.rows.bytes()
     }
 }
 

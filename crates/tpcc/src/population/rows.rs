@@ -7,6 +7,7 @@
 use super::format::{
     Digits, RowFormat, write_four_digits, write_fraction, write_hundredths, write_number,
 };
+use super::{Chunk, Population};
 use crate::random::{
     last_name, last_name_number, letters, write_a_string, write_capitals, write_n_string,
 };
@@ -22,36 +23,9 @@ pub const POPULATION_TIME: &[u8] = b"2026-01-01 00:00:00";
 /// First step of the path of every stream of the population.
 const PATH_POPULATION: u64 = 0x7470_6363_0000_0002;
 
-/// What the rows of one chunk derive from.
-#[derive(Clone, Copy)]
-pub(super) struct ChunkSource {
-    pub(super) seed: u64,
-    pub(super) c_load: u32,
-    pub(super) warehouse: u32,
-}
-
-/// The streams of a district (or of a warehouse or of the items, where there is none). Their
-/// numbers, not the order of [`Table`], are part of what a seed means.
-#[derive(Clone, Copy)]
-enum Stream {
-    Item = 1,
-    Warehouse = 2,
-    District = 3,
-    Stock = 4,
-    Customer = 5,
-    History = 6,
-    Orders = 7,
-    OrderLine = 8,
-    /// O_OL_CNT, which orders and their lines must agree on.
-    LineCounts = 9,
-}
-
-impl ChunkSource {
-    fn random(self, stream: Stream, district: u32) -> Random {
-        let path = [PATH_POPULATION, stream as u64, u64::from(self.warehouse), u64::from(district)];
-        Random::new(self.seed, &path)
-    }
-}
+/// The stream of O_OL_CNT, which orders and their lines must agree on. Those of tables have lower
+/// numbers; these, not the order of [`Table`], are part of what a seed means.
+const LINE_COUNTS: u64 = 9;
 
 /// A tenth of `total` rows, at random: Knuth's selection sampling.
 struct Tenth {
@@ -113,8 +87,8 @@ fn constant(text: &'static [u8]) -> impl FnOnce(&mut Vec<u8>) {
 /// Writes the rows of one chunk: of a district after the other, where the table has districts, with
 /// a stream for each.
 pub(super) struct RowWriter {
-    pub(super) table: Table,
-    source: ChunkSource,
+    population: Population,
+    pub(super) chunk: Chunk,
     rows: TableRows,
     random: Random,
     /// 0 where the table has none.
@@ -133,7 +107,8 @@ pub(super) struct RowWriter {
 
 /// Which rows a table has, or which orders have the rows.
 struct TableRows {
-    stream: Stream,
+    /// The number of the stream of each district, or of the warehouse or the items.
+    stream: u64,
     /// First and last.
     districts: [u32; 2],
     /// First and last of each district.
@@ -145,16 +120,16 @@ impl TableRows {
         const NO_DISTRICT: [u32; 2] = [0, 0];
         const EACH_DISTRICT: [u32; 2] = [1, DISTRICTS];
         let (stream, districts, numbers) = match table {
-            Table::Item => (Stream::Item, NO_DISTRICT, [1, ITEMS]),
-            Table::Warehouse => (Stream::Warehouse, NO_DISTRICT, [1, 1]),
-            Table::District => (Stream::District, EACH_DISTRICT, [1, 1]),
-            Table::Stock => (Stream::Stock, NO_DISTRICT, [1, ITEMS]),
-            Table::Customer => (Stream::Customer, EACH_DISTRICT, [1, CUSTOMERS]),
-            Table::History => (Stream::History, EACH_DISTRICT, [1, CUSTOMERS]),
+            Table::Item => (1, NO_DISTRICT, [1, ITEMS]),
+            Table::Warehouse => (2, NO_DISTRICT, [1, 1]),
+            Table::District => (3, EACH_DISTRICT, [1, 1]),
+            Table::Stock => (4, NO_DISTRICT, [1, ITEMS]),
+            Table::Customer => (5, EACH_DISTRICT, [1, CUSTOMERS]),
+            Table::History => (6, EACH_DISTRICT, [1, CUSTOMERS]),
+            Table::Orders => (7, EACH_DISTRICT, [1, CUSTOMERS]),
             // Nothing of an open order's number is random.
-            Table::NewOrders => (Stream::Orders, EACH_DISTRICT, [FIRST_OPEN_ORDER, CUSTOMERS]),
-            Table::Orders => (Stream::Orders, EACH_DISTRICT, [1, CUSTOMERS]),
-            Table::OrderLine => (Stream::OrderLine, EACH_DISTRICT, [1, CUSTOMERS]),
+            Table::NewOrders => (7, EACH_DISTRICT, [FIRST_OPEN_ORDER, CUSTOMERS]),
+            Table::OrderLine => (8, EACH_DISTRICT, [1, CUSTOMERS]),
         };
         TableRows { stream, districts, numbers }
     }
@@ -164,29 +139,35 @@ impl TableRows {
 // many rows these are.
 impl RowWriter {
     /// Before the first row.
-    pub(super) fn new(table: Table, source: ChunkSource) -> RowWriter {
-        let [first, _] = TableRows::of(table).districts;
-        RowWriter::of_district(first, table, source)
+    pub(super) fn new(population: Population, chunk: Chunk) -> RowWriter {
+        let [first, _] = TableRows::of(chunk.table).districts;
+        RowWriter::of_district(first, population, chunk)
     }
 
-    fn of_district(district: u32, table: Table, source: ChunkSource) -> RowWriter {
-        let rows = TableRows::of(table);
+    fn of_district(district: u32, population: Population, chunk: Chunk) -> RowWriter {
+        let rows = TableRows::of(chunk.table);
         let [first, last] = rows.numbers;
-        let mut random = source.random(rows.stream, district);
+        let random = |stream: u64| {
+            let path = [PATH_POPULATION, stream, chunk.warehouse.into(), district.into()];
+            Random::new(population.seed, &path)
+        };
+        let line_counts = random(LINE_COUNTS);
+        let mut random = random(rows.stream);
         let mut customers = Vec::new();
-        if table == Table::Orders {
+        if chunk.table == Table::Orders {
             customers.extend(1..=CUSTOMERS);
             random.shuffle(&mut customers);
         }
+        let (number, tenth) = (first - 1, Tenth::of(last));
         RowWriter {
-            table,
-            source,
+            population,
+            chunk,
             rows,
             random,
             district,
-            number: first - 1,
-            tenth: Tenth::of(last),
-            line_counts: source.random(Stream::LineCounts, district),
+            number,
+            tenth,
+            line_counts,
             customers,
         }
     }
@@ -199,7 +180,7 @@ impl RowWriter {
             if self.district == self.rows.districts[1] {
                 return false;
             }
-            *self = RowWriter::of_district(self.district + 1, self.table, self.source);
+            *self = RowWriter::of_district(self.district + 1, self.population, self.chunk);
         }
         self.number += 1;
         true
@@ -220,7 +201,7 @@ impl RowWriter {
 
     pub(super) fn warehouse(&mut self, out: &mut impl RowFormat) -> u32 {
         let random = &mut self.random;
-        out.number(|o| write_number(o, self.source.warehouse));
+        out.number(|o| write_number(o, self.chunk.warehouse));
         out.text(|o| write_a_string(o, random, 6..=10));
         write_address(out, random);
         out.number(|o| write_fraction(o, random.between(0..=2_000)));
@@ -232,7 +213,7 @@ impl RowWriter {
     pub(super) fn district(&mut self, out: &mut impl RowFormat) -> u32 {
         let random = &mut self.random;
         out.number(|o| write_number(o, self.district));
-        out.number(|o| write_number(o, self.source.warehouse));
+        out.number(|o| write_number(o, self.chunk.warehouse));
         out.text(|o| write_a_string(o, random, 6..=10));
         write_address(out, random);
         out.number(|o| write_fraction(o, random.between(0..=2_000)));
@@ -246,7 +227,7 @@ impl RowWriter {
     pub(super) fn stock(&mut self, out: &mut impl RowFormat) -> u32 {
         let random = &mut self.random;
         let original = self.tenth.next(random);
-        let warehouse = Digits::of(self.source.warehouse);
+        let warehouse = Digits::of(self.chunk.warehouse);
         out.number(|o| write_number(o, self.number));
         out.number(|o| warehouse.write(o));
         out.number(|o| write_number(o, random.between(10..=100)));
@@ -264,17 +245,17 @@ impl RowWriter {
 
     #[inline]
     pub(super) fn customer(&mut self, out: &mut impl RowFormat) -> u32 {
-        let RowWriter { source, random, district, number, tenth, .. } = self;
+        let RowWriter { population, chunk, random, district, number, tenth, .. } = self;
         let bad_credit = tenth.next(random);
         // The first thousand take every name once, so that no name is missing in any district
         // (4.3.3.1).
         let name = match *number {
             n @ 1..=1000 => n - 1,
-            _ => last_name_number(source.c_load, random),
+            _ => last_name_number(population.c_load, random),
         };
         out.number(|o| write_number(o, *number));
         out.number(|o| write_number(o, *district));
-        out.number(|o| write_number(o, source.warehouse));
+        out.number(|o| write_number(o, chunk.warehouse));
         out.text(|o| write_a_string(o, random, 8..=16));
         out.text(constant(b"OE"));
         out.text(constant(last_name(name)));
@@ -295,7 +276,7 @@ impl RowWriter {
 
     #[inline]
     pub(super) fn history(&mut self, out: &mut impl RowFormat) -> u32 {
-        let (warehouse, district) = (Digits::of(self.source.warehouse), Digits::of(self.district));
+        let (warehouse, district) = (Digits::of(self.chunk.warehouse), Digits::of(self.district));
         out.number(|o| write_number(o, self.number));
         out.number(|o| district.write(o));
         out.number(|o| warehouse.write(o));
@@ -310,11 +291,11 @@ impl RowWriter {
 
     #[inline]
     pub(super) fn order(&mut self, out: &mut impl RowFormat) -> u32 {
-        let RowWriter { source, random, district, number, line_counts, customers, .. } = self;
+        let RowWriter { chunk, random, district, number, line_counts, customers, .. } = self;
         let customer = customers[*number as usize - 1];
         out.number(|o| write_number(o, *number));
         out.number(|o| write_number(o, *district));
-        out.number(|o| write_number(o, source.warehouse));
+        out.number(|o| write_number(o, chunk.warehouse));
         out.number(|o| write_number(o, customer));
         out.text(constant(POPULATION_TIME));
         if *number < FIRST_OPEN_ORDER {
@@ -332,7 +313,7 @@ impl RowWriter {
     pub(super) fn new_order(&mut self, out: &mut impl RowFormat) -> u32 {
         out.number(|o| write_number(o, self.number));
         out.number(|o| write_number(o, self.district));
-        out.number(|o| write_number(o, self.source.warehouse));
+        out.number(|o| write_number(o, self.chunk.warehouse));
         out.end_row();
         1
     }
@@ -343,7 +324,7 @@ impl RowWriter {
         let random = &mut self.random;
         let order = Digits::of(self.number);
         let district = Digits::of(self.district);
-        let warehouse = Digits::of(self.source.warehouse);
+        let warehouse = Digits::of(self.chunk.warehouse);
         let delivered = self.number < FIRST_OPEN_ORDER;
         for line in 1..=lines {
             out.number(|o| order.write(o));

@@ -30,14 +30,14 @@ pub(crate) use across::Across;
 use base::{Session, SessionError, SessionResult};
 use drive::set_isolation;
 pub use outcome::{Outcome, TransactionError};
-pub(crate) use rules::{one_row, only_row};
+pub(crate) use rules::{only_row, require};
 
 use on_session::OnSession;
 use procedures::Procedures;
 use sets::Sets;
 use single::Single;
 use spec::{Isolation, Style};
-use tpcc_mysql::TpccMysql;
+use tpcc_mysql::{DeliveryProgress, TpccMysql};
 
 /// Which statements the transactions send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl<S: Session> PreparedSession<S> {
     /// What is run next is a fresh input, and no new try of the last one.
     pub fn begin(&mut self) {
         if let Statements::TpccMysql(statements) = &mut self.statements {
-            statements.begin();
+            statements.progress = DeliveryProgress::default();
         }
     }
 
@@ -201,18 +201,15 @@ impl<S: Session> PreparedSession<S> {
             }
             Statements::TpccMysql(tpcc_mysql) => run!(tpcc_mysql),
         };
-        match result {
-            Err(failure) if failure.is_to_roll_back() => {
-                self.session.discard().await?;
-                // A deadlock has ended the transaction already, but what was sent behind it began
-                // another.
-                self.session.query("ROLLBACK").await?;
-                if failure.needs_prepare() {
-                    self.prepare_anew().await?;
-                }
-                Err(failure)
-            }
-            other => other,
+        if result.as_ref().is_err_and(TransactionError::is_to_roll_back) {
+            self.session.discard().await?;
+            // A deadlock has ended the transaction already, but what was sent behind it began
+            // another.
+            self.session.query("ROLLBACK").await?;
         }
+        if result.as_ref().is_err_and(TransactionError::needs_prepare) {
+            self.prepare_anew().await?;
+        }
+        result
     }
 }

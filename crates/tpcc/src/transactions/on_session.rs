@@ -1,7 +1,7 @@
 //! Statements on the session that they are prepared on.
 
 use super::outcome::{Outcome, StepResult, TransactionError};
-use super::rules::only_row;
+use super::rules::{only_row, require};
 use base::{Param, Row, Session, StatementId};
 
 /// The statements of a set, on the session that they are prepared on.
@@ -27,6 +27,12 @@ impl<S: Session, T> OnSession<'_, S, T> {
         only_row(&self.session.execute(statement, params).await?, what)
     }
 
+    /// Reads the first row of the next answer, which must have one.
+    #[inline]
+    pub(super) async fn next_row(&mut self, what: &'static str) -> StepResult<Row<'_>> {
+        only_row(&self.session.answer().await?, what)
+    }
+
     /// Sends a change that must find its one row.
     pub(super) async fn change(
         &mut self,
@@ -46,10 +52,7 @@ impl<S: Session, T> OnSession<'_, S, T> {
 
     /// The same of a change of several rows.
     pub(super) async fn changed_rows(&mut self, rows: u64, what: &'static str) -> StepResult {
-        match self.session.answer().await?.affected_rows == rows {
-            true => Ok(()),
-            false => Err(TransactionError::MissingRow(what)),
-        }
+        require(self.session.answer().await?.affected_rows == rows, what)
     }
 
     /// Commits, for which every answer before must have been read, or rolls back on purpose.

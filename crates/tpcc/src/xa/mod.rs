@@ -124,6 +124,11 @@ impl BranchId {
         BranchId { global, shard, decided_by: home.first_warehouse }
     }
 
+    /// Is it the one that decides?
+    fn decides(&self) -> bool {
+        self.shard.first_warehouse == self.decided_by
+    }
+
     /// Reads the two parts of a name; `None` where it is not one of ours.
     fn parse(global: &str, qualifier: &str) -> Option<BranchId> {
         let mut parts = qualifier.split('-');

@@ -1,9 +1,9 @@
 //! What becomes of transactions that are prepared and have nobody who coordinates them.
 
 use super::{BranchId, GlobalId, ShardName, XaOwner};
-use crate::checks::ShardSession;
 use crate::database::{InspectError, schema_name};
 use crate::lock::{Lock, take_lock};
+use crate::shards::ShardSession;
 use base::{Session, SessionError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -73,20 +73,9 @@ impl From<SessionError> for XaError {
 /// The branches that are prepared, by transaction: the number of the shard from 0 with each.
 type Prepared = BTreeMap<GlobalId, Vec<(usize, BranchId)>>;
 
-/// What becomes of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum XaDecision {
-    Commit,
-    RollBack,
-}
-
-/// What was decided, told by the branches that are prepared.
-fn decision(branches: &[(usize, BranchId)]) -> XaDecision {
-    let decides = |branch: &BranchId| branch.shard.first_warehouse == branch.decided_by;
-    match branches.iter().any(|(_, branch)| decides(branch)) {
-        true => XaDecision::RollBack,
-        false => XaDecision::Commit,
-    }
+/// Was the transaction committed? The branches that are prepared tell what was decided.
+fn is_committed(branches: &[(usize, BranchId)]) -> bool {
+    !branches.iter().any(|(_, branch)| branch.decides())
 }
 
 /// Resolves the prepared transactions of runs over these shards, which are all of their database:
@@ -134,10 +123,10 @@ pub(crate) async fn resolve_own<S: Session>(
     let found = prepared(parts).await?.into_iter();
     for (global, mut branches) in found.filter(|(global, _)| global.owner == owner) {
         // The deciding branch comes last: who ends meanwhile leaves what is seen as it is.
-        branches.sort_by_key(|(_, branch)| branch.shard.first_warehouse == branch.decided_by);
-        let (verb, what, count) = match decision(&branches) {
-            XaDecision::Commit => ("COMMIT", "commit its branch", &mut resolved.committed),
-            XaDecision::RollBack => ("ROLLBACK", "roll back its branch", &mut resolved.rolled_back),
+        branches.sort_by_key(|(_, branch)| branch.decides());
+        let (verb, what, count) = match is_committed(&branches) {
+            true => ("COMMIT", "commit its branch", &mut resolved.committed),
+            false => ("ROLLBACK", "roll back its branch", &mut resolved.rolled_back),
         };
         for (number, branch) in branches {
             let ended = parts[number].session.query(&format!("XA {verb} {branch}")).await;
@@ -179,7 +168,7 @@ async fn prepared<S: Session>(parts: &mut [ShardSession<'_, S>]) -> Result<Prepa
 
 #[cfg(test)]
 mod tests {
-    use super::{XaDecision, XaResolved, decision};
+    use super::{XaResolved, is_committed};
     use crate::xa::{BranchId, ShardName, XaRun};
 
     /// The states in which a killed coordinator leaves the branches of a transaction over shards 1,
@@ -191,19 +180,15 @@ mod tests {
         let name = |shard: u32| ShardName::new("tpcc", shard * 10 + 1);
         let branch = |shard: u32| (shard as usize, BranchId::new(global, name(shard), name(0)));
         for (prepared, when, wanted) in [
-            (vec![0], "the others were not prepared yet", XaDecision::RollBack),
-            (vec![0, 1], "between two XA PREPAREs", XaDecision::RollBack),
-            (vec![0, 1, 2], "all are prepared, and nothing is decided", XaDecision::RollBack),
-            (vec![1, 2], "the first was committed", XaDecision::Commit),
-            (vec![2], "all but the last were committed", XaDecision::Commit),
-            (
-                vec![0, 2],
-                "one was rolled back, after another could not prepare",
-                XaDecision::RollBack,
-            ),
+            (vec![0], "the others were not prepared yet", false),
+            (vec![0, 1], "between two XA PREPAREs", false),
+            (vec![0, 1, 2], "all are prepared, and nothing is decided", false),
+            (vec![1, 2], "the first was committed", true),
+            (vec![2], "all but the last were committed", true),
+            (vec![0, 2], "one was rolled back, after another could not prepare", false),
         ] {
             let branches: Vec<_> = prepared.into_iter().map(branch).collect();
-            assert_eq!(decision(&branches), wanted, "{when}");
+            assert_eq!(is_committed(&branches), wanted, "{when}");
         }
     }
 

@@ -6,17 +6,25 @@
 //! other on two servers would do so until a lock wait times out, as neither server sees the circle.
 
 mod branches;
-mod new_order;
-mod open;
-mod payment;
+mod work;
 
-use super::{Outcome, PreparedSession, TransactionError};
+use super::{Outcome, PreparedSession, StatementSet, TransactionError};
 use crate::ShardRanges;
+use crate::database::schema_name;
 use crate::input::{Input, UNUSED_ITEM};
-use crate::xa::{BranchId, ShardName, XaOwner, XaRun};
-use base::{Session, SessionError, SessionResult};
+use crate::lock::{Lock, take_lock};
+use crate::xa::{BranchId, ShardName, XaOwner, XaRun, resolve_own};
+use base::{Connect, Session, SessionError, SessionResult};
 use branches::{Branch, Branches};
-use drive::{StatementTime, StatementTimes, Timed};
+use drive::{
+    Failed, FailureKind, Opening, Schemas, StatementTime, StatementTimes, Timed, failed_by,
+};
+use std::time::Duration;
+use std::{fmt, iter};
+use work::work;
+
+/// How long a server may take to end the session that this one follows.
+const LEAVING_WAIT: Duration = Duration::from_secs(10);
 
 /// The sessions of a connection on the other shards than its own, and what names its transactions.
 pub(crate) struct Across<S> {
@@ -63,36 +71,26 @@ impl<S: Session> Across<S> {
         home: &mut PreparedSession<S>,
         input: &Input,
     ) -> Result<Outcome, TransactionError> {
-        let ended = {
-            let mut branches = self.branches(home, input)?;
-            let done = match work(&mut branches, input).await {
-                Ok(Outcome::RolledBack) => {
-                    branches.roll_back().await?;
-                    return Ok(Outcome::RolledBack);
-                }
-                Ok(outcome) => branches.commit().await.map(|broken| (outcome, broken)),
-                Err(failure) => Err(failure),
-            };
-            if done.as_ref().is_err_and(TransactionError::is_to_roll_back) {
+        let mut branches = self.branches(home, input)?;
+        let ended = match work(&mut branches, input).await {
+            Ok(Outcome::RolledBack) => {
                 branches.roll_back().await?;
+                return Ok(Outcome::RolledBack);
             }
-            done
+            Ok(outcome) => branches.commit().await.map(|broken| (outcome, broken)),
+            Err(failure) => Err(failure),
         };
-        match ended {
-            Ok((outcome, broken)) => {
-                self.broken = broken;
-                Ok(outcome)
-            }
-            Err(failure) => {
-                if failure.needs_prepare() {
-                    home.prepare_anew().await?;
-                    for other in self.others.iter_mut().flatten() {
-                        other.prepare_anew().await?;
-                    }
-                }
-                Err(failure)
+        if ended.as_ref().is_err_and(TransactionError::is_to_roll_back) {
+            branches.roll_back().await?;
+        }
+        if ended.as_ref().is_err_and(TransactionError::needs_prepare) {
+            for session in iter::once(home).chain(self.others.iter_mut().flatten()) {
+                session.prepare_anew().await?;
             }
         }
+        let (outcome, broken) = ended?;
+        self.broken = broken;
+        Ok(outcome)
     }
 
     /// The branches that a transaction needs.
@@ -136,6 +134,53 @@ impl<S: Session> Across<S> {
 }
 
 impl<S: Session> Across<Timed<S>> {
+    /// Opens a session on each shard of a run; the first of what is returned is that on its own.
+    /// What an earlier one of this connection has left prepared is resolved before.
+    ///
+    /// # Errors
+    /// Why one cannot be opened; [`FailureKind::Lost`] where a later call may succeed.
+    pub(crate) async fn open<C: Connect<Session = S>>(
+        schemas: &Schemas<C>,
+        which: Opening,
+        (run, shards): (&XaRun, &ShardRanges),
+        statements: StatementSet,
+    ) -> Result<(PreparedSession<Timed<S>>, Across<Timed<S>>), Failed> {
+        let owner = run.owner(which.connection);
+        let home = schemas.writes_to(which);
+        let mut sessions = Vec::new();
+        for server in 0..schemas.iter().count() {
+            let mut session = schemas.connect(server).await?;
+            hold(&mut session, owner).await?;
+            sessions.push(session);
+        }
+        if which.earlier > 0 {
+            let resolved = resolve_own(&mut shards.sessions(&mut sessions), owner).await;
+            resolved.map_err(|error| lost("unresolved", error))?;
+        }
+        let mut names = Vec::new();
+        let mut others = Vec::new();
+        for (mut session, range) in sessions.into_iter().zip(shards.iter()) {
+            let schema = schema_name(&mut session).await;
+            let schema = schema.map_err(|error| lost("schema", error))?;
+            names.push(ShardName::new(&schema, range.first()));
+            let opened = PreparedSession::open(Timed::new(session), statements).await;
+            others.push(Some(opened.map_err(|error| failed_by(&error))?));
+        }
+        let own = others.get_mut(home).and_then(Option::take);
+        let own = own.ok_or_else(|| lost("shards", "the connection has no shard of its own"))?;
+        let across = Across {
+            run: run.clone(),
+            owner,
+            shards: shards.clone(),
+            names,
+            home,
+            others,
+            broken: None,
+            times: Vec::new(),
+        };
+        Ok((own, across))
+    }
+
     /// Forgets the statements so far.
     pub(crate) fn begin(&mut self) {
         self.times.clear();
@@ -164,7 +209,7 @@ impl<S: Session> Across<Timed<S>> {
 
     /// Adds those of a try on all shards.
     fn add_times(&mut self, home: &mut PreparedSession<Timed<S>>) {
-        for of in std::iter::once(home).chain(self.others.iter_mut().flatten()) {
+        for of in iter::once(home).chain(self.others.iter_mut().flatten()) {
             self.times.extend_from_slice(of.session().times().times);
             of.session_mut().begin();
         }
@@ -176,15 +221,26 @@ impl<S: Session> Across<Timed<S>> {
     }
 }
 
-/// Does everything up to the end of the transaction.
-async fn work<S: Session>(
-    branches: &mut Branches<'_, S>,
-    input: &Input,
-) -> Result<Outcome, TransactionError> {
-    branches.start().await?;
-    match input {
-        Input::NewOrder(order) => new_order::new_order(branches, order).await,
-        Input::Payment(payment) => payment::payment(branches, payment).await,
-        _ => Err(SessionError::Unexpected("only orders and payments cross".to_owned()).into()),
+/// Takes the lock that tells others that this connection lives, on one server.
+async fn hold<S: Session>(session: &mut S, owner: XaOwner) -> Result<(), Failed> {
+    match take_lock(session, &owner.to_string(), LEAVING_WAIT).await {
+        Ok(Lock::Held) => Ok(()),
+        Ok(Lock::Busy) => Err(lost("busy", "the server has not ended the session before this one")),
+        Ok(Lock::Forbidden(why)) => Err(Failed {
+            kind: FailureKind::Fatal,
+            code: "no_locks".into(),
+            message: format!(
+                "transactions over shards need named locks, which the server has not: {why}"
+            ),
+        }),
+        Err(error) => Err(match error {
+            SessionError::Server { .. } => failed_by(&error),
+            gone => lost("lost", gone),
+        }),
     }
+}
+
+fn lost(code: &'static str, why: impl fmt::Display) -> Failed {
+    let kind = FailureKind::Lost { in_doubt: false };
+    Failed { kind, code: code.into(), message: why.to_string() }
 }

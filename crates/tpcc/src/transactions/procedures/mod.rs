@@ -11,40 +11,37 @@ use crate::input::{
 };
 use crate::transactions::on_session::OnSession;
 use crate::transactions::outcome::{Outcome, StepResult, TransactionError};
-use crate::transactions::rules::{PriceRates, only_row, show_lines};
-use base::{Cents, Param, Session, SessionResult, StatementId};
+use crate::transactions::rules::{PriceRates, show_lines};
+use crate::transactions::sql::statements;
+use base::{Cents, Param, Session, SessionResult};
 use std::hint::black_box;
 use std::io::Write;
 
 /// Six of the order, items and quantities of the set, and two texts with the other lines.
 const NEW_ORDER_PARAMS: usize = 8 + 2 * LINES_MAX;
 
+statements! {
+    call_new_order: text::call("new_order", NEW_ORDER_PARAMS),
+    call_payment: text::call("payment", 8),
+    call_order_status: text::call("order_status", 4),
+    call_delivery: text::call("delivery", 3),
+    call_stock_level: text::call("stock_level", 3),
+}
+
 pub(super) struct Procedures {
-    new_order: StatementId,
-    payment: StatementId,
-    order_status: StatementId,
-    delivery: StatementId,
-    stock_level: StatementId,
+    statements: Statements,
     /// Lines that are not in the set: of warehouses below home, and the others.
     before: Vec<u8>,
     after: Vec<u8>,
 }
 
 impl Procedures {
-    pub(super) const PREPARED: u32 = 5;
+    pub(super) const PREPARED: u32 = Statements::COUNT;
 
     pub(super) async fn prepare<S: Session>(session: &mut S) -> SessionResult<Procedures> {
         session.query(text::SET_UP).await?;
-        let mut prepare = async |kind, name, params| {
-            let call = text::call(name, params);
-            session.prepare_kind(kind, &call).await
-        };
         Ok(Procedures {
-            new_order: prepare("call_new_order", "new_order", NEW_ORDER_PARAMS).await?,
-            payment: prepare("call_payment", "payment", 8).await?,
-            order_status: prepare("call_order_status", "order_status", 4).await?,
-            delivery: prepare("call_delivery", "delivery", 3).await?,
-            stock_level: prepare("call_stock_level", "stock_level", 3).await?,
+            statements: Statements::prepare(session).await?,
             before: Vec::with_capacity(256),
             after: Vec::with_capacity(256),
         })
@@ -81,7 +78,7 @@ impl<S: Session> OnSession<'_, S, Procedures> {
         params[5] = Param::Int(i64::from(order.remote_lines() == 0));
         params[6 + 2 * LINES_MAX] = Param::Text(&self.set.before);
         params[7 + 2 * LINES_MAX] = Param::Text(&self.set.after);
-        self.session.queue(self.set.new_order, &params)?;
+        self.session.queue(self.set.statements.call_new_order, &params)?;
         let written = self.read_order().await?;
         let unused = lines.last().is_some_and(|line| line.item == UNUSED_ITEM);
         match lines.len() - written {
@@ -103,14 +100,16 @@ impl<S: Session> OnSession<'_, S, Procedures> {
             Param::Cents(payment.amount),
             Param::Time(payment.entered),
         ];
-        black_box(self.row(self.set.payment, &params, "the payment").await?.cents(22)?);
+        let call = self.set.statements.call_payment;
+        black_box(self.row(call, &params, "the payment").await?.cents(22)?);
         self.ended(Outcome::Committed).await
     }
 
     pub(crate) async fn order_status(&mut self, status: &OrderStatus) -> StepResult<Outcome> {
         let (number, name) = customer(status.customer);
         let params = [status.warehouse.into(), status.district.into(), number, name];
-        black_box(self.row(self.set.order_status, &params, "the customer").await?.cents(1)?);
+        let call = self.set.statements.call_order_status;
+        black_box(self.row(call, &params, "the customer").await?.cents(1)?);
         let answer = self.session.answer().await?;
         show_lines(&answer, 3, "the customer's last order and its lines")?;
         self.ended(Outcome::Committed).await
@@ -119,7 +118,8 @@ impl<S: Session> OnSession<'_, S, Procedures> {
     pub(crate) async fn delivery(&mut self, delivery: &Delivery) -> StepResult<Outcome> {
         let now = Param::Time(delivery.delivered);
         let params = [delivery.warehouse.into(), delivery.carrier.into(), now];
-        let skipped = self.row(self.set.delivery, &params, "the delivery").await?.int(0)?;
+        let call = self.set.statements.call_delivery;
+        let skipped = self.row(call, &params, "the delivery").await?.int(0)?;
         let skipped_districts = u32::try_from(skipped).map_err(|_| {
             TransactionError::MissingRow("a count of skipped districts from 0 to 10")
         })?;
@@ -128,8 +128,8 @@ impl<S: Session> OnSession<'_, S, Procedures> {
 
     pub(crate) async fn stock_level(&mut self, level: &StockLevel) -> StepResult<Outcome> {
         let params = [level.warehouse, level.district, level.threshold].map(Param::from);
-        let what = "the count of low stock";
-        black_box(self.row(self.set.stock_level, &params, what).await?.int(0)?);
+        let call = self.set.statements.call_stock_level;
+        black_box(self.row(call, &params, "the count of low stock").await?.int(0)?);
         self.ended(Outcome::Committed).await
     }
 
@@ -149,8 +149,7 @@ impl<S: Session> OnSession<'_, S, Procedures> {
             black_box((row.int(0)?, row.int(3)?, row.cents(5)?, row.int(6)?, row.bytes(7)?));
             sum.0 += row.cents(4)?.0;
         }
-        let answer = self.session.answer().await?;
-        let row = only_row(&answer, "the order")?;
+        let row = self.next_row("the order").await?;
         let rates = PriceRates {
             discount: row.decimal(1, 4)?,
             taxes: row.decimal(4, 4)? + row.decimal(5, 4)?,

@@ -5,7 +5,7 @@ use crate::input::Delivery;
 use crate::schema::DISTRICTS;
 use crate::transactions::on_session::OnSession;
 use crate::transactions::outcome::{Outcome, StepResult, TransactionError};
-use crate::transactions::rules::{ByDistrict, oldest_orders};
+use crate::transactions::rules::{ByDistrict, oldest_orders, require};
 use base::{Answer, Cents, Param, Session};
 
 const DISTRICT_COUNT: usize = DISTRICTS as usize;
@@ -61,14 +61,12 @@ impl<S: Session> OnSession<'_, S, Sets> {
         self.changed_rows(delivered, "the open orders").await?;
         let owners = by_district(&self.session.answer().await?, 0)?;
         self.changed_rows(delivered, "the delivered orders").await?;
-        if self.session.answer().await?.affected_rows < delivered {
-            return Err(TransactionError::MissingRow("the lines of the delivered orders"));
-        }
+        let lines = self.session.answer().await?.affected_rows;
+        require(lines >= delivered, "the lines of the delivered orders")?;
         let amounts = by_district(&self.session.answer().await?, 2)?;
         let known = |values: &ByDistrict<i64>| values.iter().flatten().count() as u64;
-        if known(&owners) != delivered || known(&amounts) != delivered {
-            return Err(TransactionError::MissingRow("the delivered orders and their lines"));
-        }
+        let all_known = known(&owners) == delivered && known(&amounts) == delivered;
+        require(all_known, "the delivered orders and their lines")?;
         self.credit(w, &amounts, &owners)?;
         self.changed_rows(delivered, "the customers of the delivered orders").await
     }

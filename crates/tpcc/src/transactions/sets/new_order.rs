@@ -5,8 +5,9 @@ use super::{LINES_MIN, Sets};
 use crate::input::{LINES_MAX, NewOrder, OrderLine, UNUSED_ITEM};
 use crate::transactions::on_session::OnSession;
 use crate::transactions::outcome::{Outcome, StepResult, TransactionError};
-use crate::transactions::rules::{PriceRates, StockedOrder, contains_original, one_row, only_row};
+use crate::transactions::rules::{PriceRates, StockedOrder, contains_original, only_row, require};
 use base::{Answer, Param, Session};
+use std::cmp::Ordering;
 use std::hint::black_box;
 
 /// How a line is read and written.
@@ -14,18 +15,20 @@ use std::hint::black_box;
 enum Way {
     /// In the set of the home warehouse.
     Set,
-    Remote,
+    /// Alone: of a warehouse below home.
+    Below,
+    /// Alone: of a warehouse above home.
+    Above,
     /// Its stock row is read with the line before.
     Again,
 }
 
 fn way(order: &NewOrder, index: usize) -> Way {
-    if order.repeats(index) {
-        Way::Again
-    } else if order.lines()[index].supply_warehouse == order.warehouse {
-        Way::Set
-    } else {
-        Way::Remote
+    match order.lines()[index].supply_warehouse.cmp(&order.warehouse) {
+        _ if order.repeats(index) => Way::Again,
+        Ordering::Equal => Way::Set,
+        Ordering::Less => Way::Below,
+        Ordering::Greater => Way::Above,
     }
 }
 
@@ -80,22 +83,20 @@ impl<S: Session> OnSession<'_, S, Sets> {
         let mut home = [w; 1 + LINES_MAX];
         fill(&mut home[1..], by_way(order, Way::Set).map(|(_, line)| [line.item.into()]));
         // Stock rows are locked in one order by all: by warehouse, then by item.
-        self.ask_remote(order, true)?;
-        self.ask(self.set.stocks.of(order.district), &home)?;
-        self.ask_remote(order, false)?;
+        self.ask_alone(order, Way::Below)?;
+        self.ask(self.set.stocks[order.district as usize - 1], &home)?;
+        self.ask_alone(order, Way::Above)?;
         // The number comes from LAST_INSERT_ID().
         let [_, values @ ..] = order.order_row(0);
         self.ask(self.set.statements.insert_order, &values)?;
         self.ask(self.set.statements.insert_new_order, &[d, w])
     }
 
-    /// Queues the reads of the stock rows of the remote warehouses `below` home, or above it.
-    fn ask_remote(&mut self, order: &NewOrder, below: bool) -> StepResult {
-        let stock = self.set.stock.of(order.district);
-        for (_, line) in by_way(order, Way::Remote) {
-            if (line.supply_warehouse < order.warehouse) == below {
-                self.ask(stock, &[line.supply_warehouse.into(), line.item.into()])?;
-            }
+    /// Queues the reads of the stock rows of remote lines.
+    fn ask_alone(&mut self, order: &NewOrder, way: Way) -> StepResult {
+        let stock = self.set.stock[order.district as usize - 1];
+        for (_, line) in by_way(order, way) {
+            self.ask(stock, &[line.supply_warehouse.into(), line.item.into()])?;
         }
         Ok(())
     }
@@ -137,10 +138,9 @@ impl<S: Session> OnSession<'_, S, Sets> {
     /// The order's number, and what its price depends on.
     async fn read_head(&mut self) -> StepResult<(i64, PriceRates)> {
         let answer = self.session.answer().await?;
-        one_row(&answer, "the order's district")?;
+        require(answer.affected_rows == 1, "the order's district")?;
         let order_id = answer.last_insert_id as i64;
-        let answer = self.session.answer().await?;
-        let row = only_row(&answer, "the order's customer, district and warehouse")?;
+        let row = self.next_row("the order's customer, district and warehouse").await?;
         black_box((row.bytes(1)?, row.bytes(2)?));
         let rates = PriceRates {
             discount: row.decimal(0, 4)?,
@@ -152,7 +152,7 @@ impl<S: Session> OnSession<'_, S, Sets> {
     /// Reads the stock rows of all lines that have an item.
     async fn read_stocks(&mut self, taken: &mut StockedOrder<'_>) -> StepResult {
         let order = taken.order;
-        let mut found = self.read_remote(taken, true).await?;
+        let mut found = self.read_alone(taken, Way::Below).await?;
         let answer = self.session.answer().await?;
         for row in answer.rows() {
             let item = row.int(3)?;
@@ -162,7 +162,7 @@ impl<S: Session> OnSession<'_, S, Sets> {
                 found += 1;
             }
         }
-        found += self.read_remote(taken, false).await?;
+        found += self.read_alone(taken, Way::Above).await?;
         for index in 1..taken.used {
             if way(order, index) == Way::Again {
                 let other = taken.stocked[index - 1];
@@ -170,28 +170,16 @@ impl<S: Session> OnSession<'_, S, Sets> {
                 found += 1;
             }
         }
-        match found == taken.used {
-            true => Ok(()),
-            false => Err(TransactionError::MissingRow("the stock of an item")),
-        }
+        require(found == taken.used, "the stock of an item")
     }
 
-    /// Reads the stock rows of the remote warehouses `below` home, or above it; returns how many.
-    async fn read_remote(
-        &mut self,
-        taken: &mut StockedOrder<'_>,
-        below: bool,
-    ) -> StepResult<usize> {
-        let order = taken.order;
+    /// Reads the stock rows of remote lines; returns how many.
+    async fn read_alone(&mut self, taken: &mut StockedOrder<'_>, way: Way) -> StepResult<usize> {
         let mut found = 0;
-        for (index, line) in by_way(order, Way::Remote) {
-            if (line.supply_warehouse < order.warehouse) == below {
-                let answer = self.session.answer().await?;
-                if line.item == UNUSED_ITEM {
-                    continue;
-                }
-                let row = only_row(&answer, "the stock of an item")?;
-                taken.stocked[index].take(line, &row)?;
+        for (index, line) in by_way(taken.order, way) {
+            let answer = self.session.answer().await?;
+            if line.item != UNUSED_ITEM {
+                taken.stocked[index].take(line, &only_row(&answer, "the stock of an item")?)?;
                 found += 1;
             }
         }
@@ -224,9 +212,6 @@ fn read_items(answer: &Answer<'_>, taken: &mut StockedOrder<'_>) -> StepResult {
         }
     }
     let unused = lines.last().is_some_and(|line| line.item == UNUSED_ITEM);
-    match lines.len() - taken.used {
-        0 => Ok(()),
-        1 if unused => Ok(()),
-        _ => Err(TransactionError::MissingRow("an item of the order")),
-    }
+    let missing = lines.len() - taken.used;
+    require(missing == 0 || missing == 1 && unused, "an item of the order")
 }

@@ -1,9 +1,12 @@
 //! The sequence of statements, over a session that has an answer for each and no database.
 
-use super::PREPARED_STATEMENTS;
+use super::{PREPARED_STATEMENTS, STOCK_MIN};
 use crate::InputSource;
-use crate::input::{CustomerKey, Delivery, Input, OrderStatus, Payment, StockLevel, Transaction};
+use crate::input::{
+    CustomerKey, Delivery, Input, OrderLine, OrderStatus, Payment, StockLevel, Transaction,
+};
 use crate::random::RunConstants;
+use crate::transactions::rules::{PriceRates, stock_after};
 use crate::transactions::{Outcome, PreparedSession, StatementSet, Statements, TransactionError};
 use base::{
     Answer, Cents, DateTime, Param, Random, RowSource, Session, SessionError, SqlValue,
@@ -335,4 +338,23 @@ fn a_delivery_commits_each_district_and_goes_on_where_it_failed() {
     terminal.begin();
     now(terminal.run(&delivery)).unwrap();
     assert_eq!(sent(&mut terminal), DISTRICT.repeat(10));
+}
+
+#[test]
+fn amounts_have_taxes_and_discount() {
+    let amount = |rates: PriceRates, quantity, cents| {
+        rates.total(OrderLine { quantity, ..OrderLine::default() }.amount(Cents(cents)))
+    };
+    let rates = PriceRates { discount: 5_000, taxes: 2_000 };
+    assert_eq!(amount(rates, 10, 1_000), Cents(6_000));
+    let odd = PriceRates { discount: 1_200, taxes: 1_900 + 1_100 };
+    // 7 * 33.33 * 1.3 * 0.88 = 266.906...
+    assert_eq!(amount(odd, 7, 3_333), Cents(26_691));
+}
+
+#[test]
+fn stock_falls_to_one() {
+    assert_eq!(stock_after(11, 10, STOCK_MIN), 1);
+    assert_eq!(stock_after(10, 10, STOCK_MIN), 91);
+    assert_eq!(stock_after(1, 10, STOCK_MIN), 82);
 }

@@ -1,14 +1,32 @@
-//! New-Order with lines that other shards supply (clause 2.4): the stock of a line is where its
-//! supplying warehouse is, everything else at home.
+//! What crosses shards: orders and payments.
 
 use super::branches::Branches;
-use crate::input::NewOrder;
+use crate::input::{Input, NewOrder, Payment};
+use crate::transactions::on_session::OnSession;
 use crate::transactions::outcome::{Outcome, StepResult};
-use crate::transactions::rules::{StockedOrder, item_row};
-use base::{Param, Session};
+use crate::transactions::rules::{
+    StockedOrder, append_customer_data, has_bad_credit, item_row, only_row,
+};
+use crate::transactions::single::Single;
+use base::{Param, Session, SessionError};
 use std::hint::black_box;
 
-pub(super) async fn new_order<S: Session>(
+/// Does everything up to the end of the transaction.
+pub(super) async fn work<S: Session>(
+    branches: &mut Branches<'_, S>,
+    input: &Input,
+) -> StepResult<Outcome> {
+    branches.start().await?;
+    match input {
+        Input::NewOrder(order) => new_order(branches, order).await,
+        Input::Payment(payment) => pay_across(branches, payment).await,
+        _ => Err(SessionError::Unexpected("only orders and payments cross".to_owned()).into()),
+    }
+}
+
+/// New-Order with lines that other shards supply (clause 2.4): the stock of a line is where its
+/// supplying warehouse is, everything else at home.
+async fn new_order<S: Session>(
     branches: &mut Branches<'_, S>,
     order: &NewOrder,
 ) -> StepResult<Outcome> {
@@ -52,7 +70,7 @@ async fn read_stock<S: Session>(
         let count =
             of_shard.take_while(|line| branches.server_of(line.supply_warehouse) == server).count();
         let branch = &mut branches.on(server).on;
-        let read_stock = branch.set.stock.of(order.district);
+        let read_stock = branch.set.stock[order.district as usize - 1];
         for line in &lines[first..first + count] {
             let key = [Param::from(line.supply_warehouse), Param::from(line.item)];
             branch.ask(read_stock, &key)?;
@@ -87,4 +105,51 @@ async fn write_order<S: Session>(
         branches.home.on.changed("the new order line").await?;
     }
     Ok(())
+}
+
+/// Payment of another shard's customer (clause 2.5): the customer is there, everything else at home,
+/// the history too.
+async fn pay_across<S: Session>(
+    branches: &mut Branches<'_, S>,
+    payment: &Payment,
+) -> StepResult<Outcome> {
+    let server = branches.server_of(payment.customer_warehouse);
+    let home = &mut branches.home.on;
+    home.pay_warehouse_and_district(payment)?;
+    home.read_names().await?;
+    let payer = &mut branches.on(server).on;
+    let found = payer.payer();
+    found.ask(payer.session, payment)?;
+    let customer = found.number(payer.session, payment).await?;
+    pay(payer, payment, customer).await?;
+    let home = &mut branches.home.on;
+    let [w, d, c] = payment.customer_key(customer);
+    let history = payment.history_row([c, d, w], &home.set.text);
+    home.session.queue(home.set.statements.insert_history, &history)?;
+    home.changed("the payment's history").await?;
+    Ok(Outcome::Committed)
+}
+
+async fn pay<S: Session>(
+    payer: &mut OnSession<'_, S, Single>,
+    payment: &Payment,
+    customer: u32,
+) -> StepResult {
+    let bad_credit = has_bad_credit(&payer.next_row("the paying customer").await?)?;
+    let key @ [w, d, c] = payment.customer_key(customer);
+    let amount = Param::Cents(payment.amount);
+    let statements = &payer.set.statements;
+    if bad_credit {
+        payer.session.queue(statements.lock_customer_data, &key)?;
+        let answer = payer.session.answer().await?;
+        let old = only_row(&answer, "the paying customer")?.bytes(0)?;
+        let text = &mut payer.set.text;
+        text.clear();
+        append_customer_data(text, payment, customer, old);
+        let changes = [amount, amount, Param::Text(text), w, d, c];
+        payer.session.queue(statements.update_customer_data, &changes)?;
+    } else {
+        payer.session.queue(statements.update_customer, &[amount, amount, w, d, c])?;
+    }
+    payer.changed("the paying customer").await
 }
