@@ -217,16 +217,17 @@ mod tests {
     use crate::interval::Phase::{Drain, Warmup, Window};
     use crate::recorder::Recorder;
     use base::Instant;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
-    fn schedule() -> Schedule {
-        Schedule::new(Instant::now(), 10_000..30_000, 1_000)
+    fn schedule() -> Arc<Schedule> {
+        Arc::new(Schedule::new(Instant::now(), 10_000..30_000, 1_000))
     }
 
     /// (phase, start, end) of the intervals so far.
-    fn seen(recorder: &mut Recorder, now_ns: u64, schedule: &Schedule) -> Vec<(Phase, u64, u64)> {
-        let all = recorder.finish(now_ns, schedule);
+    fn seen(recorder: &mut Recorder, now_ns: u64) -> Vec<(Phase, u64, u64)> {
+        let all = recorder.finish(now_ns);
         all.iter().map(|i| (i.phase, i.start_offset_ns, i.end_offset_ns)).collect()
     }
 
@@ -234,10 +235,10 @@ mod tests {
     fn a_phase_ends_with_the_interval_under_way() {
         let schedule = schedule();
         let mut recorder = Recorder::new(&[], &schedule);
-        recorder.advance(1_001, &schedule);
+        recorder.advance(1_001);
         schedule.end_phase(Warmup, 1_002);
         assert_eq!((schedule.warmup_ns(), schedule.end_ns()), (2_000, 22_000));
-        recorder.advance(2_500, &schedule);
+        recorder.advance(2_500);
         // It is over: another word on it says nothing of the window.
         schedule.end_phase(Warmup, 2_500);
         assert_eq!((schedule.warmup_ns(), schedule.end_ns()), (2_000, 22_000));
@@ -249,19 +250,19 @@ mod tests {
             (Window, 2_000, 3_000),
             (Drain, 3_000, 3_100),
         ];
-        assert_eq!(seen(&mut recorder, 3_100, &schedule), expected);
+        assert_eq!(seen(&mut recorder, 3_100), expected);
     }
 
     #[test]
     fn no_interval_that_was_begun_is_cut() {
         let schedule = schedule();
         let (mut fast, mut slow) = (Recorder::new(&[], &schedule), Recorder::new(&[], &schedule));
-        fast.advance(5_000, &schedule);
+        fast.advance(5_000);
         // This thread read the clock before the other began the next interval.
         schedule.end_phase(Warmup, 4_999);
         assert_eq!(schedule.warmup_ns(), 6_000);
         let ends = |recorder: &mut Recorder| {
-            let all = seen(recorder, 6_500, &schedule);
+            let all = seen(recorder, 6_500);
             all.iter().map(|i| i.2).collect::<Vec<_>>()
         };
         let expected = [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 6_500];
@@ -293,18 +294,18 @@ mod tests {
         let ends = |warmup_end_ns, window_end_ns| PhaseOffsets { warmup_end_ns, window_end_ns };
         let followed = schedule();
         let mut recorder = Recorder::new(&[], &followed);
-        recorder.advance(2_500, &followed);
+        recorder.advance(2_500);
         assert!(followed.agree(ends(4_000, 20_000)));
         assert_eq!((followed.warmup_ns(), followed.end_ns()), (4_000, 20_000));
         // An interval beyond either has begun.
-        recorder.advance(6_500, &followed);
+        recorder.advance(6_500);
         assert!(!followed.agree(ends(4_000, 6_000)));
         assert!(!schedule_begun_to(5_500).agree(ends(3_000, 20_000)));
     }
 
-    fn schedule_begun_to(now_ns: u64) -> Schedule {
+    fn schedule_begun_to(now_ns: u64) -> Arc<Schedule> {
         let schedule = schedule();
-        Recorder::new(&[], &schedule).advance(now_ns, &schedule);
+        Recorder::new(&[], &schedule).advance(now_ns);
         schedule
     }
 
@@ -313,7 +314,7 @@ mod tests {
     #[test]
     fn workers_agree_whenever_a_phase_ends() {
         for round in 0..200 {
-            let schedule = Schedule::new(Instant::now(), 50_000..100_000, 1_000);
+            let schedule = Arc::new(Schedule::new(Instant::now(), 50_000..100_000, 1_000));
             let is_done = AtomicBool::new(false);
             let all: Vec<Vec<(Phase, u64, u64)>> = thread::scope(|scope| {
                 let worker = || {
@@ -321,10 +322,10 @@ mod tests {
                     let mut now_ns = 0;
                     while now_ns < 120_000 {
                         now_ns += 700;
-                        recorder.advance(now_ns, &schedule);
+                        recorder.advance(now_ns);
                     }
                     is_done.store(true, Ordering::Relaxed);
-                    seen(&mut recorder, 120_000, &schedule)
+                    seen(&mut recorder, 120_000)
                 };
                 let workers: Vec<_> = (0..4).map(|_| scope.spawn(worker)).collect();
                 // The end of the warm-up comes anywhere in it.
