@@ -5,7 +5,7 @@ mod receive;
 use crate::answer::ColumnDefinition;
 use crate::login::Privacy;
 use crate::packet::{self, PacketReader, malformed, param_type, put_param};
-use crate::protocol::{Metadata, Protocol, Status};
+use crate::protocol::{Metadata, Protocol, Status, capability};
 use crate::transport::Transport;
 use base::{
     Answer, Param, RowSource, ServerFamily, ServerRelease, Session, SessionError, SessionResult,
@@ -127,7 +127,7 @@ impl Connection {
 
     pub(crate) fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
-        if protocol.cached_metadata {
+        if protocol.has_cached_metadata() {
             self.metadata = Metadata::Cached;
         }
     }
@@ -526,7 +526,7 @@ impl Session for Connection {
     }
 
     async fn all_prepared(&mut self) -> SessionResult<()> {
-        if self.protocol.optional_metadata {
+        if self.protocol.has(capability::OPTIONAL_METADATA) {
             self.query("SET SESSION resultset_metadata = NONE").await?;
             self.metadata = Metadata::Omitted;
         }

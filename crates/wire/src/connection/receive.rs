@@ -3,7 +3,7 @@
 use super::{Connection, PACKET_MAX, lost};
 use crate::answer;
 use crate::packet::{self, PacketReader, malformed};
-use crate::protocol::Status;
+use crate::protocol::{Status, capability};
 use base::{SessionError, SessionResult, limits};
 use std::ops::Range;
 
@@ -100,7 +100,7 @@ impl Connection {
                 None => columns.push(column),
             }
         }
-        if !self.protocol.deprecate_eof {
+        if !self.protocol.has(capability::DEPRECATE_EOF) {
             self.packet().await?;
         }
         Ok(())
