@@ -105,10 +105,6 @@ pub enum OfRole {
     LateNs,
     /// Emulated requests for which the host needed longer than the model.
     Overruns,
-    /// Time that threads which serve a client waited in reads, writes and flushes.
-    SessionReadNs,
-    SessionWriteNs,
-    SessionFlushNs,
     /// Bytes that the flash of its emulated device wrote for its writes, copies included.
     ProgrammedBytes,
     /// 1 while the flash of its emulated device copies less, or more, than after long random
@@ -129,12 +125,14 @@ pub enum OfKind {
     /// On the device, without waiting in its queue; emulated devices only.
     ServiceSumNs,
     ServiceMaxNs,
-    /// The same of this kind alone.
+    /// As of a role, of this kind alone.
     Judged,
     LateNs,
+    /// Time that threads which serve a client waited in them.
+    SessionNs,
 }
 
-const OF_KIND_WORDS: usize = 8;
+const OF_KIND_WORDS: usize = 9;
 const KIND_WORDS: usize = OF_KIND_WORDS + 2 * BUCKETS;
 pub const ROLE_WORDS: usize = OF_ROLE_WORDS + AccessKind::ALL.len() * KIND_WORDS;
 
@@ -248,12 +246,9 @@ pub struct Snapshot {
 impl Snapshot {
     /// Decodes the bytes of a page; `None` where they are none.
     pub fn decode(bytes: &[u8]) -> Option<Snapshot> {
-        if bytes.len() != PAGE_BYTES {
-            return None;
-        }
-        let word = |chunk: &[u8]| chunk.try_into().map(u64::from_ne_bytes).ok();
-        let words: Vec<u64> = bytes.chunks_exact(8).map(word).collect::<Option<_>>()?;
-        (words.first() == Some(&MAGIC)).then_some(Snapshot { words })
+        let words = bytes.as_chunks().0.iter().copied().map(u64::from_ne_bytes);
+        let is_page = bytes.len() == PAGE_BYTES && words.clone().next() == Some(MAGIC);
+        is_page.then(|| Snapshot { words: words.collect() })
     }
 
     /// The bytes of a page of a process that has done nothing.
@@ -275,10 +270,9 @@ impl Snapshot {
     pub fn sum(pages: impl IntoIterator<Item = Snapshot>) -> Snapshot {
         let mut words = vec![0_u64; PAGE_WORDS];
         for page in pages {
-            words
-                .iter_mut()
-                .zip(page.words)
-                .for_each(|(sum, word)| *sum = sum.saturating_add(word));
+            for (sum, word) in words.iter_mut().zip(page.words) {
+                *sum = sum.saturating_add(word);
+            }
         }
         Snapshot { words }
     }
@@ -297,9 +291,8 @@ impl Snapshot {
 
     /// Requests of a role that the model has served; 0 of what is on real storage.
     pub fn emulated_requests(&self, role: Role) -> u64 {
-        let of =
-            |kind: AccessKind| self.buckets(role, kind, Histogram::Service).iter().sum::<u64>();
-        AccessKind::ALL.into_iter().map(of).sum()
+        let buckets = |kind| self.buckets(role, kind, Histogram::Service);
+        AccessKind::ALL.into_iter().flat_map(buckets).sum()
     }
 
     /// Those of this process that are whole.
@@ -346,8 +339,8 @@ mod tests {
     #[test]
     fn words_have_room() {
         assert!((Global::Fault as usize) < GLOBAL_WORDS);
-        assert!((OfRole::SessionFlushNs as usize) < OF_ROLE_WORDS);
-        assert!((OfKind::LateNs as usize) < OF_KIND_WORDS);
+        assert!((OfRole::Unsettled as usize) < OF_ROLE_WORDS);
+        assert!((OfKind::SessionNs as usize) < OF_KIND_WORDS);
         let last = bucket_word(Role::Temp, AccessKind::Flush, Histogram::Service, BUCKETS - 1);
         assert_eq!(last + 1, stack_word(0, OfStack::Key));
         assert_eq!(stack_addresses(STACKS - 1) + STACK_FRAMES, PAGE_WORDS);

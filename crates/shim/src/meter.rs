@@ -165,12 +165,7 @@ impl Meter {
 
     /// A thread that serves a client waited in a request for that long.
     pub(crate) fn session_waited(&self, role: Role, kind: AccessKind, ns: u64) {
-        let word = match kind {
-            AccessKind::Read => OfRole::SessionReadNs,
-            AccessKind::Write => OfRole::SessionWriteNs,
-            AccessKind::Flush => OfRole::SessionFlushNs,
-        };
-        self.count(role, word, ns);
+        self.add_at(kind_word(role, kind, OfKind::SessionNs), ns);
     }
 }
 
