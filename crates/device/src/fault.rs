@@ -81,10 +81,8 @@ impl FromStr for DeviceFault {
 
     /// `io-error` or `io-error:redo`.
     fn from_str(text: &str) -> Result<DeviceFault, ()> {
-        let (kind, role) = match text.split_once(':') {
-            Some((kind, role)) => (kind, Some(role)),
-            None => (text, None),
-        };
+        let (kind, role) = text.split_once(':').unzip();
+        let kind = kind.unwrap_or(text);
         let kind = FaultKind::ALL.into_iter().find(|one| one.name() == kind).ok_or(())?;
         let of_name = |name| Role::ALL.into_iter().find(|one| one.name() == name).ok_or(());
         Ok(DeviceFault { kind, role: role.map(of_name).transpose()? })

@@ -11,7 +11,7 @@ use super::journal::{EntryKind, FileIdentity};
 use super::log::{LostEntry, LostLog};
 use super::rules::{FileSystem, PowerLoss};
 use super::stable::Promises;
-use super::unwritten::{BLOCK_BYTES, blocks_of, without};
+use super::unwritten::{BLOCK_BYTES, blocks_of, common, without};
 use crate::model::random::ModelRandom;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -303,8 +303,6 @@ impl Chance {
 
 /// How much of a range is outside of others, of which no two overlap.
 fn outside(range: &Range<u64>, others: &[Range<u64>]) -> u64 {
-    let inside = others
-        .iter()
-        .map(|other| range.end.min(other.end).saturating_sub(range.start.max(other.start)));
-    range.end - range.start - inside.sum::<u64>()
+    let inside = others.iter().map(|other| common(range, other));
+    range.end - range.start - inside.map(|part| part.end.saturating_sub(part.start)).sum::<u64>()
 }

@@ -10,7 +10,7 @@
 //! which it was over, so that "began after that had ended" can be said of any two of them.
 
 use super::rules::PowerLoss;
-use super::unwritten::{UnwrittenSpace, blocks_behind, blocks_of};
+use super::unwritten::{UnwrittenSpace, blocks_behind, blocks_of, common};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -72,10 +72,11 @@ pub(super) const RESERVED: u64 = 0;
 pub(super) const READY: u64 = 1;
 
 /// What a record is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EntryKind {
     /// No record: the end of the ring, or one that was given up.
+    #[default]
     Gap,
     Write,
     /// Of a file's data and of the metadata before it.
@@ -94,6 +95,11 @@ impl EntryKind {
         use EntryKind::{Create, Flush, Gap, Length, Rename, SyncRange, Unlink, Write};
         let all = [Gap, Write, Flush, SyncRange, Length, Create, Rename, Unlink];
         all.into_iter().find(|kind| *kind as u8 == code)
+    }
+
+    pub(super) fn changes_names_or_lengths(self) -> bool {
+        use EntryKind::{Create, Length, Rename, Unlink};
+        matches!(self, Length | Create | Rename | Unlink)
     }
 }
 
@@ -115,7 +121,7 @@ pub struct WriteTraits {
 }
 
 /// What is to be recorded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct NewEntry<'a> {
     pub kind: EntryKind,
     pub device: u8,
@@ -152,11 +158,6 @@ impl NewEntry<'_> {
     fn replaces_bytes(&self) -> bool {
         matches!(self.kind, EntryKind::Write | EntryKind::Length)
     }
-
-    fn changes_names_or_lengths(&self) -> bool {
-        use EntryKind::{Create, Length, Rename, Unlink};
-        matches!(self.kind, Length | Create | Rename | Unlink)
-    }
 }
 
 /// A record that was begun.
@@ -192,7 +193,7 @@ pub fn journal_bytes(ring_bytes: u64) -> u64 {
 }
 
 /// What is known of the file at a place.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct PlaceState {
     /// When the last of its flushes that are over began.
     flushed: u64,
@@ -378,7 +379,7 @@ impl<'a> JournalRing<'a> {
 
     fn unrecorded(&self, entry: &NewEntry, began: u64) {
         self.add_header(HeaderWord::Unrecorded, 1);
-        if entry.changes_names_or_lengths() {
+        if entry.kind.changes_names_or_lengths() {
             self.names_are_written(entry.device, began);
         }
     }
@@ -515,8 +516,7 @@ impl RingState {
                 let written = entry.offset..entry.offset.saturating_add(entry.length);
                 let skipped = blocks_behind(before.length)..blocks_of(&written).start;
                 before.forgets_space |= place.unwritten.set(&skipped, true);
-                let filled = place.unwritten.first_in(&blocks_of(&written));
-                let filled = filled.start.max(written.start)..filled.end.min(written.end);
+                let filled = common(&place.unwritten.first_in(&blocks_of(&written)), &written);
                 before.other =
                     if filled.is_empty() { 0 } else { PackedPart::of(&filled, entry.offset).0 };
                 before.forgets_space |= place.unwritten.set(&blocks_of(&written), false);

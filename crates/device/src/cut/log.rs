@@ -8,7 +8,7 @@ use super::choice::Chance;
 use super::decode::{Journal, JournalEntry};
 use super::journal::{EntryKind, FileIdentity};
 use super::stable::Promises;
-use super::unwritten::{blocks_behind, blocks_of, without};
+use super::unwritten::{blocks_behind, blocks_of, common, without};
 use crate::model::random::ModelRandom;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -134,8 +134,7 @@ impl FileLoss {
         if entry.kind != EntryKind::Write {
             return Vec::new();
         }
-        let parts =
-            self.unread.iter().map(|part| part.start.max(entry.offset)..part.end.min(entry.end()));
+        let parts = self.unread.iter().map(|part| common(part, &(entry.offset..entry.end())));
         parts.filter(|part| !part.is_empty()).collect()
     }
 }

@@ -151,9 +151,8 @@ impl DiskModel {
             decided => {
                 self.slots.remove(ticket.0);
                 // A slot without a request is one that was never given out.
-                decided
-                    .flatten()
-                    .map_or_else(|| RequestState::at_once(now_ns), RequestState::Decided)
+                let at_once = RequestState::at_once(now_ns);
+                decided.flatten().map_or(at_once, RequestState::Decided)
             }
         }
     }
@@ -230,8 +229,8 @@ impl DiskModel {
     fn choose(&self, at_ns: u64) -> Option<usize> {
         let candidates = self.waiting.iter().take(self.queue_depth).enumerate();
         let requests = candidates.filter_map(|(place, slot)| Some((place, self.slots.get(*slot)?)));
-        let mut best: Option<(i64, usize)> = None;
-        for (place, request) in requests.filter(|(_, request)| request.arrived_ns <= at_ns) {
+        let arrived = requests.filter(|(_, request)| request.arrived_ns <= at_ns);
+        let scored = arrived.map(|(place, request)| {
             let access = &request.access;
             let is_there = self.ahead.has(access.address, access.bytes);
             let cost_ns = if access.kind == AccessKind::Read && is_there {
@@ -241,12 +240,9 @@ impl DiskModel {
                 self.mechanics.position_ns(Moment(begin_ns), access.address)
             };
             let age_ns = at_ns - request.arrived_ns;
-            let score = cost_ns as i64 - (age_ns / AGEING) as i64;
-            if best.is_none_or(|(least, _)| score < least) {
-                best = Some((score, place));
-            }
-        }
-        best.map(|(_, place)| place)
+            (cost_ns as i64 - (age_ns / AGEING) as i64, place)
+        });
+        scored.min().map(|(_, place)| place)
     }
 
     fn serve(&mut self, at_ns: u64, place: usize) {
