@@ -157,9 +157,7 @@ impl Context {
     pub(crate) fn reserve(&self) -> bool {
         let capacity = self.capacity.load(Ordering::Relaxed);
         let more = |count: u32| (count < capacity).then(|| count + 1);
-        let counted = &self.emulated_count;
-        let taken = counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        taken.is_ok()
+        self.emulated_count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
     /// A request that a place was kept for has been done on the host.
@@ -198,8 +196,7 @@ impl Context {
     pub(crate) fn leave_kernel(&self, object: u64) -> Option<InKernel> {
         // The context may have gone meanwhile.
         let less = |count: u32| count.checked_sub(1);
-        let counted = &self.kernel_count;
-        let _ = counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        let _ = self.kernel_count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         let mut table = self.lock();
         let at = table.in_kernel.iter().position(|request| request.object == object)?;
         Some(table.in_kernel.swap_remove(at))
@@ -271,11 +268,7 @@ impl Context {
         let since_ns = clock::now_ns();
         if state.devices.is_empty() {
             // Nothing comes from here: one call of the kernel, as without the shim.
-            let wait_ns = match until_ns {
-                u64::MAX => u64::MAX,
-                until_ns => until_ns.saturating_sub(since_ns),
-            };
-            return self.take_from_kernel(id, min, wait_ns, state, events);
+            return self.take_from_kernel(id, min, before(until_ns, since_ns), state, events);
         }
         loop {
             let seen = self.changes.load(Ordering::SeqCst);
@@ -323,7 +316,6 @@ impl Context {
             state.wait_until(until_ns);
             return false;
         }
-        let left_ns = if until_ns == u64::MAX { u64::MAX } else { left_ns };
         let min = min.saturating_sub(events.count()).max(1);
         let result = self.take_from_kernel(id, min, left_ns.min(slice_ns), state, events);
         result == -i64::from(libc::EINTR)
@@ -331,10 +323,7 @@ impl Context {
 
     /// Sleeps until something is due here or has come, or a signal has.
     fn wait_here(&self, state: &ShimState, seen: u32, until_ns: u64) -> bool {
-        let sleep_until_ns = match until_ns {
-            u64::MAX => u64::MAX,
-            until_ns => until_ns.saturating_sub(clock::margin_ns(state.spin)),
-        };
+        let sleep_until_ns = before(until_ns, clock::margin_ns(state.spin));
         if clock::now_ns() < sleep_until_ns {
             self.waiters.fetch_add(1, Ordering::SeqCst);
             let woken = clock::wait_on(&self.changes, seen, sleep_until_ns);
@@ -373,6 +362,11 @@ impl Context {
         }
         self.id.store(FREE, Ordering::Release);
     }
+}
+
+/// So much before a time, of which `u64::MAX` is never.
+fn before(until_ns: u64, ns: u64) -> u64 {
+    if until_ns == u64::MAX { until_ns } else { until_ns.saturating_sub(ns) }
 }
 
 /// The events that the program wants filled.

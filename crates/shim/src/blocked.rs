@@ -31,7 +31,7 @@ thread_local! {
 pub(crate) fn a_session_began() {
     let sessions = SESSIONS.fetch_add(1, Ordering::Relaxed) + 1;
     // Each has another time to its first stack, so that they do not take them together.
-    DUE_NS.with(|due| due.set(period_ns(sessions)));
+    DUE_NS.set(period_ns(sessions));
 }
 
 /// How much a thread waits between its stacks beside so many.
@@ -62,12 +62,12 @@ fn blocked<T>(call: impl FnOnce() -> T) -> T {
 
 /// Adds the periods that end in a wait to the place that a session waits in.
 fn place(state: &ShimState, ns: u64) {
-    let due_ns = DUE_NS.with(Cell::get);
+    let due_ns = DUE_NS.get();
     let Some(beyond_ns) = ns.checked_sub(due_ns) else {
-        return DUE_NS.with(|due| due.set(due_ns - ns));
+        return DUE_NS.set(due_ns - ns);
     };
     let period_ns = period_ns(SESSIONS.load(Ordering::Relaxed));
-    DUE_NS.with(|due| due.set(period_ns - beyond_ns % period_ns));
+    DUE_NS.set(period_ns - beyond_ns % period_ns);
     keeping_errno(|| {
         let stack = CallStack::here();
         state.meter.waited_at(stack.addresses(), (1 + beyond_ns / period_ns) * period_ns);

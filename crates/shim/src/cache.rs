@@ -96,6 +96,7 @@ impl PageRun {
     }
 }
 
+#[derive(Default)]
 pub(crate) struct PageCache {
     pages: Box<[Page]>,
     buckets: Vec<u32>,
@@ -117,12 +118,9 @@ impl PageCache {
             pages: unsafe { Box::new_zeroed_slice(pages + 1).assume_init() },
             buckets: vec![NONE; pages.next_power_of_two()],
             files: vec![OfFile::default(); FILES_MAX],
-            age: List::default(),
-            free: NONE,
             fresh: 1,
             hand: 1,
-            count: 0,
-            dirty_count: 0,
+            ..PageCache::default()
         }
     }
 

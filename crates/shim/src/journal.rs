@@ -7,8 +7,7 @@ use crate::path::PathOf;
 use crate::removed::Removed;
 use crate::system::{map_shared, read_all};
 use device::cut::{
-    EntryKind, EntryTicket, FileIdentity, JournalRing, NewEntry, PowerLoss, WriteTraits,
-    journal_bytes,
+    EntryKind, EntryTicket, FileIdentity, JournalRing, NewEntry, PowerLoss, journal_bytes,
 };
 use device::{JournalSetup, Setup};
 use libc::{c_int, off_t};
@@ -153,17 +152,7 @@ impl RecordedFile {
 
     /// A record of it, of which the rest is to be filled in.
     pub(crate) fn entry(self, kind: EntryKind) -> NewEntry<'static> {
-        NewEntry {
-            kind,
-            device: self.device,
-            traits: WriteTraits::default(),
-            file: self.file,
-            place: self.place,
-            offset: 0,
-            length: 0,
-            file_bytes: self.bytes,
-            other: 0,
-            names: [b"", b""],
-        }
+        let RecordedFile { device, place, file, bytes: file_bytes, .. } = self;
+        NewEntry { kind, device, file, place, file_bytes, ..NewEntry::default() }
     }
 }

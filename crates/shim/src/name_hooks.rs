@@ -1,12 +1,11 @@
 //! Functions that change what files are called and how long they are.
 
-use crate::buffered;
-use crate::faults;
 use crate::files::{self, Open};
 use crate::flight::Extent;
 use crate::path::PathOf;
 use crate::record::{self, NameBefore};
 use crate::state::{Inside, ShimState, state};
+use crate::{buffered, faults};
 use device::cut::{EntryKind, EntryTicket, NewEntry};
 use libc::{ENOSYS, c_char, c_int, c_uint, off_t};
 use preload::{keeping_errno, set_errno};
@@ -82,8 +81,7 @@ fn renamed(state: &ShimState, place: usize, to: *const c_char) {
 
 /// Bytes of an emulated file are gone, or no longer wanted in memory.
 fn dropped(fd: c_int, from: off_t, to: u64, with_dirty: bool) {
-    let Some(state) = state() else { return };
-    let Some(open) = files::seen(fd) else { return };
+    let (Some(state), Some(open)) = (state(), files::seen(fd)) else { return };
     if state.is_file_emulated(open.file()) {
         let _inside = Inside::enter();
         let from = u64::try_from(from).unwrap_or(0);

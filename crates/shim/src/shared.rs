@@ -157,9 +157,9 @@ thread_local! {
 
 /// What this thread allocates in `make` is in the shared memory.
 fn in_shared_memory<T>(make: impl FnOnce() -> T) -> T {
-    NEXT.with(|next| next.set(ADDRESS + size_of::<Header>()));
+    NEXT.set(ADDRESS + size_of::<Header>());
     let made = make();
-    NEXT.with(|next| next.set(0));
+    NEXT.set(0);
     made
 }
 
@@ -177,7 +177,7 @@ impl Allocator {
         let begin = next.next_multiple_of(layout.align());
         match begin.checked_add(layout.size()) {
             Some(end) if end <= ADDRESS + SHARED_BYTES => {
-                NEXT.with(|next| next.set(end));
+                NEXT.set(end);
                 begin as *mut u8
             }
             _ => std::ptr::null_mut(),
@@ -193,7 +193,7 @@ impl Allocator {
 // handed out once and never freed.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        match NEXT.with(Cell::get) {
+        match NEXT.get() {
             // SAFETY: the caller's.
             0 => unsafe { System.alloc(layout) },
             next => Allocator::take(next, layout),
@@ -203,32 +203,12 @@ unsafe impl GlobalAlloc for Allocator {
     // By default it writes zeros, and a page cache of gigabytes would be there as a whole from the
     // begin.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        match NEXT.with(Cell::get) {
+        match NEXT.get() {
             // SAFETY: the caller's.
             0 => unsafe { System.alloc_zeroed(layout) },
             // Nothing was written there before: a new file is zeros.
             next => Allocator::take(next, layout),
         }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if !Allocator::is_shared(at) && NEXT.with(Cell::get) == 0 {
-            // SAFETY: the caller's; it came from there.
-            return unsafe { System.realloc(at, layout, size) };
-        }
-        // SAFETY: the alignment is one already, and the caller promises that the size is one with
-        // it.
-        let wider = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: the caller's.
-        let new = unsafe { self.alloc(wider) };
-        if !new.is_null() {
-            // SAFETY: both have so many bytes, and the new ones are nobody else's.
-            unsafe {
-                std::ptr::copy_nonoverlapping(at, new, layout.size().min(size));
-                self.dealloc(at, layout);
-            }
-        }
-        new
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {

@@ -97,10 +97,10 @@ fn directories(names: &[String]) -> Result<Vec<Vec<u8>>, String> {
 fn devices(setup: &Setup) -> Result<Vec<EmulatedDevice>, String> {
     let Some(sharing) = &setup.sharing else {
         let own = setup.devices.iter().map(device);
-        return Ok(own.map(EmulatedDevice::own).collect());
+        return Ok(own.map(|own| EmulatedDevice::Own(Mutex::new(own))).collect());
     };
     let shared = shared::devices(sharing, &setup.devices, device)?;
-    Ok(shared.iter().map(EmulatedDevice::shared).collect())
+    Ok(shared.iter().map(EmulatedDevice::Shared).collect())
 }
 
 fn device(setup: &DeviceSetup) -> Device {

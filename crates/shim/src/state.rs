@@ -1,12 +1,11 @@
 //! What the shim knows once it has taken over, and whether a thread is inside it.
 
 use crate::cache::PageCache;
-use crate::clock;
 use crate::files::File;
 use crate::journal::WriteJournal;
 use crate::meter::Meter;
-use crate::names;
 use crate::shared::SharedDevice;
+use crate::{clock, names};
 use device::page::Global;
 use device::{Device, Role};
 use std::cell::Cell;
@@ -38,43 +37,24 @@ pub(crate) struct ShimState {
     pub(crate) journal: Option<WriteJournal>,
 }
 
-pub(crate) struct EmulatedDevice {
-    pub(crate) used_bytes: u64,
-    device: DeviceHandle,
-}
-
 /// A device as this process uses it.
 #[expect(
     clippy::large_enum_variant,
     reason = "there are a few per process, and a box would cost each request an access to memory"
 )]
-enum DeviceHandle {
+pub(crate) enum EmulatedDevice {
     Own(Mutex<Device>),
     Shared(&'static SharedDevice),
 }
 
 impl EmulatedDevice {
-    pub(crate) fn own(device: Device) -> EmulatedDevice {
-        EmulatedDevice {
-            used_bytes: device.used_bytes(),
-            device: DeviceHandle::Own(Mutex::new(device)),
-        }
-    }
-
-    pub(crate) fn shared(device: &'static SharedDevice) -> EmulatedDevice {
-        EmulatedDevice {
-            used_bytes: device.with(|device| device.used_bytes()),
-            device: DeviceHandle::Shared(device),
-        }
-    }
-
     /// Asks the model, one thread at a time.
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Device) -> T) -> T {
-        match &self.device {
-            DeviceHandle::Own(device) => {
+        match self {
+            EmulatedDevice::Own(device) => {
                 ask(&mut device.lock().unwrap_or_else(PoisonError::into_inner))
             }
-            DeviceHandle::Shared(device) => device.with(ask),
+            EmulatedDevice::Shared(device) => device.with(ask),
         }
     }
 }
@@ -122,23 +102,20 @@ impl ShimState {
     /// The role of what is in a directory, where that is watched or below one that is: the first
     /// watched directory is data's, and the others are each of one role.
     pub(crate) fn role_in(&self, path: &[u8]) -> Option<Role> {
-        let below = |watched: &&Vec<u8>| {
-            let rest = path.strip_prefix(watched.as_slice());
-            rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
-        };
-        let watched = self.directories.iter().find(below)?;
-        let role = match self.directories.first() == Some(watched) {
-            true => names::role_in(path.get(watched.len()..).unwrap_or_default()),
-            false => names::role_of_directory(watched),
+        let (index, relative) = self.below(path)?;
+        let role = match index {
+            0 => names::role_in(relative),
+            _ => names::role_of_directory(&self.directories[index]),
         };
         Some(self.every_file.unwrap_or(role))
     }
 
-    /// Which watched directory a path is below, and the rest of the path.
+    /// Which watched directory a path is below, or is, and the rest of the path.
     pub(crate) fn below<'a>(&self, path: &'a [u8]) -> Option<(usize, &'a [u8])> {
         self.directories.iter().enumerate().find_map(|(index, directory)| {
             let rest = path.strip_prefix(directory.as_slice())?;
-            Some((index, rest.strip_prefix(b"/")?))
+            let below = rest.strip_prefix(b"/").or(rest.is_empty().then_some(rest));
+            Some((index, below?))
         })
     }
 
@@ -170,16 +147,16 @@ pub(crate) struct Inside(bool);
 
 impl Inside {
     pub(crate) fn enter() -> Inside {
-        Inside(INSIDE.with(|inside| inside.replace(true)))
+        Inside(INSIDE.replace(true))
     }
 
     pub(crate) fn is() -> bool {
-        INSIDE.with(Cell::get)
+        INSIDE.get()
     }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        INSIDE.with(|inside| inside.set(self.0));
+        INSIDE.set(self.0);
     }
 }
