@@ -3,11 +3,11 @@
 
 use crate::interval::Phase;
 use crate::options::RunOptions;
-use base::{Instant, clock, limits};
+use base::{Instant, clock, limits, lock};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{self, Duration};
 
 /// Where partners take part, an end of a phase that is decided on is at least so far ahead: word of
@@ -105,15 +105,10 @@ impl Schedule {
         self.end_ns.load(Ordering::Relaxed)
     }
 
-    fn begun_ns(&self) -> MutexGuard<'_, u64> {
-        // A number is never half written.
-        self.begun_ns.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The phase of the interval that begins at `start_ns`, and its end: from now on neither phase
     /// ends inside it, unless the whole run does.
     pub(crate) fn begin_interval(&self, start_ns: u64) -> (Phase, u64) {
-        let mut begun_ns = self.begun_ns();
+        let mut begun_ns = lock(&self.begun_ns);
         let (warmup_ns, run_end_ns) = (self.warmup_ns(), self.end_ns());
         if start_ns >= run_end_ns {
             return (Phase::Drain, u64::MAX);
@@ -131,7 +126,7 @@ impl Schedule {
     /// Ends a phase with the interval that is under way at `now_ns`; nothing where the phase is
     /// over.
     pub(crate) fn end_phase(&self, phase: Phase, now_ns: u64) {
-        let begun_ns = self.begun_ns();
+        let begun_ns = lock(&self.begun_ns);
         // Where all workers are late, as on a machine that stood still, intervals go on in the same
         // steps.
         let from_ns = now_ns + self.end_lead_ns;
@@ -157,7 +152,7 @@ impl Schedule {
 
     /// Ends phases where another decided; false where an interval beyond such an end has begun.
     pub(crate) fn agree(&self, phases: PhaseOffsets) -> bool {
-        let begun_ns = self.begun_ns();
+        let begun_ns = lock(&self.begun_ns);
         let is_past = |end_ns: u64, known_ns: u64| end_ns < known_ns.min(*begun_ns);
         let is_late = is_past(phases.warmup_end_ns, self.warmup_ns())
             || is_past(phases.window_end_ns, self.end_ns());
@@ -216,7 +211,7 @@ mod tests {
     use crate::interval::Phase;
     use crate::interval::Phase::{Drain, Warmup, Window};
     use crate::recorder::Recorder;
-    use base::Instant;
+    use base::{Instant, lock};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
@@ -330,7 +325,9 @@ mod tests {
                 let workers: Vec<_> = (0..4).map(|_| scope.spawn(worker)).collect();
                 // The end of the warm-up comes anywhere in it.
                 let wanted = round * 250;
-                while *schedule.begun_ns() < wanted && !is_done.load(Ordering::Relaxed) {}
+                while *lock(&schedule.begun_ns) < wanted && !is_done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
                 schedule.end_phase(Warmup, wanted);
                 workers.into_iter().map(|worker| worker.join().unwrap()).collect()
             });

@@ -11,13 +11,14 @@ use crate::meter::CountedRequest;
 use crate::record;
 use crate::state::ShimState;
 use crate::system::system;
+use base::lock;
 use device::cut::EntryTicket;
 use libc::c_int;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const CONTEXTS_MAX: usize = 256;
 const FREE: u64 = 0;
@@ -128,7 +129,7 @@ pub(crate) fn find(id: u64) -> Option<&'static Context> {
 pub(crate) fn register(id: u64, requests: usize) -> bool {
     let capacity = requests.clamp(REQUESTS_MIN, REQUESTS_MAX);
     for context in &CONTEXTS {
-        let mut table = context.lock();
+        let mut table = lock(&context.table);
         if context.id.load(Ordering::Relaxed) == FREE {
             *table = ContextTable {
                 emulated: BinaryHeap::with_capacity(capacity),
@@ -145,10 +146,6 @@ pub(crate) fn register(id: u64, requests: usize) -> bool {
 }
 
 impl Context {
-    fn lock(&self) -> MutexGuard<'_, ContextTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is(&self, id: u64) -> bool {
         self.id.load(Ordering::Acquire) == id
     }
@@ -163,7 +160,7 @@ impl Context {
     /// A request that a place was kept for has been done on the host.
     pub(crate) fn push(&self, request: EmulatedRequest) {
         let when_ns = request.flight.when_ns();
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         let is_first = table.emulated.peek().is_none_or(|first| when_ns < first.flight.when_ns());
         table.emulated.push(request);
         drop(table);
@@ -183,7 +180,7 @@ impl Context {
     /// A request is about to be given to the kernel.
     pub(crate) fn enter_kernel(&self, request: Option<InKernel>) {
         self.kernel_count.fetch_add(1, Ordering::Relaxed);
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         // What does not fit is not counted: the kernel takes somewhat more than it was asked for.
         if let Some(request) = request
             && table.in_kernel.len() < table.in_kernel.capacity()
@@ -197,7 +194,7 @@ impl Context {
         // The context may have gone meanwhile.
         let less = |count: u32| count.checked_sub(1);
         let _ = self.kernel_count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         let at = table.in_kernel.iter().position(|request| request.object == object)?;
         Some(table.in_kernel.swap_remove(at))
     }
@@ -205,7 +202,7 @@ impl Context {
     /// Takes what is due, in the order in which it was due, and asks the model again for what is
     /// queued. Returns when there is something to do next (`u64::MAX`: never).
     fn take_due(&self, state: &ShimState, since_ns: u64, events: &mut Events) -> u64 {
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         loop {
             let Some(mut first) = table.emulated.peek_mut() else {
                 return u64::MAX;
@@ -348,7 +345,7 @@ impl Context {
         self.id.store(GOING, Ordering::Release);
         self.wake();
         loop {
-            let request = self.lock().emulated.pop();
+            let request = lock(&self.table).emulated.pop();
             let Some(mut request) = request else { break };
             let since_ns = clock::now_ns();
             request.flight.wait(state);
@@ -356,7 +353,7 @@ impl Context {
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
         }
         let now_ns = clock::now_ns();
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         while let Some(request) = table.in_kernel.pop() {
             state.meter.end(request.counted, now_ns, Some(0));
         }

@@ -4,10 +4,11 @@
 use crate::limits::{DESCRIPTORS_MAX, FILES_MAX};
 use crate::system::status;
 use crate::{names, readers};
+use base::lock;
 use device::Role;
 use std::os::raw::c_int;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// A file that is or was open. Its place outlives its descriptors, because its pages may still be
 /// in the modelled cache.
@@ -201,7 +202,7 @@ pub(crate) fn set_flags(fd: c_int, flags: c_int) {
 
 /// Takes the place of a file for one more descriptor, and tells whether it was known before.
 fn place_of(relative: &[u8], role: Role) -> Option<(usize, bool)> {
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changing = lock(&CHANGING);
     let identity = names::identity_of(relative);
     let place = find(identity).or_else(|| find_free(identity))?;
     let file = at(place);
@@ -241,7 +242,7 @@ pub(crate) fn named(relative: &[u8]) -> Option<usize> {
 /// The file of this name is gone. Who has it open goes on with it. Returns whether nobody has: its
 /// pages are to be dropped, and then [`release`] gives the place back.
 pub(crate) fn forget(place: usize) -> bool {
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changing = lock(&CHANGING);
     let file = at(place);
     file.key.store(NAMELESS, Ordering::SeqCst);
     file.descriptors.load(Ordering::SeqCst) == 0
@@ -250,7 +251,7 @@ pub(crate) fn forget(place: usize) -> bool {
 /// The file has another name now, and with it perhaps another role. Its place stays, because
 /// descriptors and pages refer to it.
 pub(crate) fn rename(place: usize, relative: &[u8], role: Role) {
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changing = lock(&CHANGING);
     at(place).become_named(relative, role);
 }
 

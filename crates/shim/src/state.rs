@@ -6,12 +6,13 @@ use crate::journal::WriteJournal;
 use crate::meter::Meter;
 use crate::shared::SharedDevice;
 use crate::{clock, names};
+use base::lock;
 use device::page::Global;
 use device::{Device, Role};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Made once, before the program begins, and never freed.
 pub(crate) struct ShimState {
@@ -51,9 +52,7 @@ impl EmulatedDevice {
     /// Asks the model, one thread at a time.
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Device) -> T) -> T {
         match self {
-            EmulatedDevice::Own(device) => {
-                ask(&mut device.lock().unwrap_or_else(PoisonError::into_inner))
-            }
+            EmulatedDevice::Own(device) => ask(&mut lock(device)),
             EmulatedDevice::Shared(device) => device.with(ask),
         }
     }
@@ -61,7 +60,7 @@ impl EmulatedDevice {
 
 impl ShimState {
     pub(crate) fn cache(&self) -> MutexGuard<'_, PageCache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.cache)
     }
 
     /// Waits until a time, or returns at once where it has passed.

@@ -6,9 +6,10 @@ use crate::cache::PageRun;
 use crate::flight::{EmulatedPlace, Extent, Flight};
 use crate::state::ShimState;
 use crate::{clock, files};
+use base::lock;
 use device::page::{AccessKind, Global};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes of the page cache under way at once.
 const UNDER_WAY_MAX: usize = 64;
@@ -63,10 +64,6 @@ pub(crate) fn cache_changed(state: &ShimState) {
 }
 
 impl WriteBack {
-    fn lock(&self) -> MutexGuard<'_, [Option<PageRequest>; UNDER_WAY_MAX]> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Pages in the cache.
     pub(crate) fn pages(&self) -> u64 {
         self.pages.load(Ordering::Relaxed)
@@ -151,7 +148,7 @@ impl WriteBack {
     /// Waits for the earliest of what is under way and nobody else waits for. Returns its pages, or
     /// `None` where nothing is under way at all.
     pub(crate) fn wait_for_one(&self, state: &ShimState) -> Option<u64> {
-        let mut slots = self.lock();
+        let mut slots = lock(&self.slots);
         let others_ns = slots.iter().flatten().map(|request| request.flight.when_ns()).min()?;
         let free = slots.iter_mut().enumerate();
         let free = free.filter_map(|(index, slot)| Some((index, slot.as_mut()?)));
@@ -167,7 +164,7 @@ impl WriteBack {
         drop(slots);
         loop {
             let now_ns = clock::now_ns();
-            let mut slots = self.lock();
+            let mut slots = lock(&self.slots);
             // It stays there until it is taken here.
             let slot = &mut slots[index];
             let request = slot.as_mut()?;
@@ -187,7 +184,7 @@ impl WriteBack {
     /// Sends a run without waiting, where there is room. Returns whether there was.
     pub(crate) fn try_send(&self, state: &ShimState, run: PageRun) -> bool {
         let now_ns = clock::now_ns();
-        self.lock().iter_mut().any(|slot| {
+        lock(&self.slots).iter_mut().any(|slot| {
             self.take_up(state, slot, now_ns);
             let is_free = slot.is_none();
             if is_free {
@@ -200,7 +197,7 @@ impl WriteBack {
     /// Whether a run could be sent without waiting.
     pub(crate) fn has_room(&self, state: &ShimState) -> bool {
         let now_ns = clock::now_ns();
-        self.lock().iter_mut().any(|slot| {
+        lock(&self.slots).iter_mut().any(|slot| {
             self.take_up(state, slot, now_ns);
             slot.is_none()
         })
@@ -226,7 +223,7 @@ impl WriteBack {
     fn look_for(&self, state: &ShimState, awaited: &mut AwaitedPages) -> Option<u64> {
         let now_ns = clock::now_ns();
         let (mut ask_ns, mut due_ns) = (None, None);
-        for (index, slot) in self.lock().iter_mut().enumerate() {
+        for (index, slot) in lock(&self.slots).iter_mut().enumerate() {
             let Some(request) = slot else { continue };
             let began_ns = request.flight.counted.began_ns;
             if request.run.place != awaited.place || began_ns > awaited.back.since_ns {
