@@ -86,7 +86,6 @@ impl Drop for Held<'_> {
 pub(crate) fn devices(
     sharing: &Sharing,
     setups: &[DeviceSetup],
-    make: fn(&DeviceSetup) -> Device,
 ) -> Result<&'static [SharedDevice], String> {
     let unfit = |why: &dyn Display| {
         format!(
@@ -101,7 +100,7 @@ pub(crate) fn devices(
     // unmapped.
     let header = unsafe { &*mapped.cast::<Header>() };
     if header.made.load(Ordering::Acquire) != MADE {
-        let devices = make_all(setups, make);
+        let devices = make_all(setups);
         header.device_bytes.store(size_of::<SharedDevice>(), Ordering::Relaxed);
         header.count.store(devices.len(), Ordering::Relaxed);
         header.devices.store(devices.as_mut_ptr(), Ordering::Relaxed);
@@ -119,15 +118,21 @@ pub(crate) fn devices(
     Ok(unsafe { std::slice::from_raw_parts(header.devices.load(Ordering::Relaxed), count) })
 }
 
+/// A device as its setup has it.
+pub(crate) fn made(setup: &DeviceSetup) -> Device {
+    let mut device = Device::new(&setup.profile, setup.seed);
+    if setup.preconditioned {
+        device.precondition();
+    }
+    device
+}
+
 /// Makes devices whose memory, to the last queue, is in the shared one.
-fn make_all(
-    setups: &[DeviceSetup],
-    make: fn(&DeviceSetup) -> Device,
-) -> &'static mut [SharedDevice] {
+fn make_all(setups: &[DeviceSetup]) -> &'static mut [SharedDevice] {
     let of = |setup| SharedDevice {
         // SAFETY: bytes that are going to be initialised below.
         mutex: UnsafeCell::new(unsafe { std::mem::zeroed() }),
-        device: UnsafeCell::new(make(setup)),
+        device: UnsafeCell::new(made(setup)),
     };
     let devices = in_shared_memory(|| setups.iter().map(of).collect::<Vec<_>>()).leak();
     for device in &mut *devices {
@@ -221,14 +226,10 @@ unsafe impl GlobalAlloc for Allocator {
 
 #[cfg(test)]
 mod tests {
-    use super::{Held, make_all};
+    use super::{Held, made, make_all};
     use device::page::AccessKind;
-    use device::{Access, Device, DeviceSetup, SHARED_BYTES, builtins};
+    use device::{Access, DeviceSetup, SHARED_BYTES, builtins};
     use rustix::mm::{MapFlags, ProtFlags};
-
-    fn make(setup: &DeviceSetup) -> Device {
-        Device::new(&setup.profile, setup.seed)
-    }
 
     /// A mapping of this process stands in for a file's.
     fn map() {
@@ -260,11 +261,11 @@ mod tests {
             empty();
             // One for each role, all of them different.
             let setups: Vec<DeviceSetup> = (0..6).map(setup).collect();
-            let devices = make_all(&setups, make);
+            let devices = make_all(&setups);
             assert_eq!(devices.len(), 6);
             let at = devices.as_ptr() as usize;
             assert!((super::ADDRESS..super::ADDRESS + SHARED_BYTES).contains(&at));
-            let mut alone = make(&setups[3]);
+            let mut alone = made(&setups[3]);
             for n in 0..100 {
                 let access = Access {
                     kind: AccessKind::ALL[n % 3],
