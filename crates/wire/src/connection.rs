@@ -441,15 +441,11 @@ impl Session for Connection {
             let known = &mut self.prepared[statement.0 as usize].answer_bytes_min;
             *known = bytes.min(*known);
         }
-        let last = match &status {
-            Ok(status) => !status.more,
-            Err(SessionError::Server { .. }) => true,
-            Err(_) => false,
-        };
-        // After any other error the protocol is out of step, and the connection stays busy for
-        // ever.
+        // After any error that is no answer the protocol is out of step, and the connection stays
+        // busy for ever.
         self.busy = matches!(&status, Err(error) if error.code().is_none());
-        if last {
+        let has_more = status.as_ref().is_ok_and(|status| status.more);
+        if !self.busy && !has_more {
             self.answered();
         }
         let Status { affected_rows, last_insert_id, width, more, .. } = status?;

@@ -22,13 +22,11 @@ impl base::Connect for Connector {
     /// Connects and logs in, within [`limits::CONNECT_TIMEOUT`].
     async fn connect(&self) -> Result<Connection, ConnectError> {
         let at = Instant::now() + limits::CONNECT_TIMEOUT;
-        match reactor::timeout_at(at, self.dial()).await {
-            Ok(result) => result,
-            Err(_) => Err(ConnectError::Unreachable {
-                address: self.address(),
-                why: format!("no answer within {} s", limits::CONNECT_TIMEOUT.as_secs()),
-            }),
-        }
+        let dialled = reactor::timeout_at(at, self.dial()).await;
+        dialled.unwrap_or_else(|_| {
+            let seconds = limits::CONNECT_TIMEOUT.as_secs();
+            Err(self.unreachable(format!("no answer within {seconds} s")))
+        })
     }
 
     fn may_pass(error: &ConnectError) -> bool {
@@ -122,10 +120,13 @@ impl Connector {
         self.options.address.to_string()
     }
 
+    fn unreachable(&self, why: String) -> ConnectError {
+        ConnectError::Unreachable { address: self.address(), why }
+    }
+
     async fn dial(&self) -> Result<Connection, ConnectError> {
-        let transport = Transport::connect(&self.endpoint).await.map_err(|error| {
-            ConnectError::Unreachable { address: self.address(), why: error.to_string() }
-        })?;
+        let transport = Transport::connect(&self.endpoint).await;
+        let transport = transport.map_err(|error| self.unreachable(error.to_string()))?;
         let mut connection = Connection::new(transport);
         self.log_in(&mut connection).await?;
         Ok(connection)
@@ -309,10 +310,8 @@ impl Greeting {
         let capabilities = low | u32::from(reader.u16()?) << 16;
         let scramble_len = usize::from(reader.u8()?);
         reader.take(6)?;
-        let mariadb = match capabilities & capability::MYSQL {
-            0 => reader.u32()?,
-            _ => reader.u32().map(|_| 0)?,
-        };
+        let own = reader.u32()?;
+        let mariadb = if capabilities & capability::MYSQL == 0 { own } else { 0 };
         let second = reader.take(scramble_len.saturating_sub(8).max(13))?;
         scramble.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
         let method = match reader.zero_terminated().unwrap_or_default() {

@@ -29,10 +29,8 @@ impl<'a> PacketReader<'a> {
     #[inline]
     pub(crate) fn take(&mut self, len: usize) -> SessionResult<&'a [u8]> {
         let end = self.position.checked_add(len).ok_or_else(|| malformed("a length overflows"))?;
-        let taken = self
-            .bytes
-            .get(self.position..end)
-            .ok_or_else(|| malformed("a packet ends too early"))?;
+        let taken = self.bytes.get(self.position..end);
+        let taken = taken.ok_or_else(|| malformed("a packet ends too early"))?;
         self.position = end;
         Ok(taken)
     }

@@ -53,14 +53,12 @@ impl Connection {
             }
             self.input.resize(self.input.len() * 2, 0);
         }
-        match self.transport.receive(&mut self.input[self.filled..]).await {
-            Ok(0) => Err(SessionError::Lost("the server closed the connection".to_owned())),
-            Ok(n) => {
-                self.filled += n;
-                Ok(())
-            }
-            Err(error) => Err(lost(error)),
+        let received = self.transport.receive(&mut self.input[self.filled..]).await;
+        match received.map_err(lost)? {
+            0 => return Err(SessionError::Lost("the server closed the connection".to_owned())),
+            bytes => self.filled += bytes,
         }
+        Ok(())
     }
 
     /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and
