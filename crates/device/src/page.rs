@@ -141,7 +141,7 @@ pub const STACKS: usize = 1024;
 /// As many of its callers are kept, the nearest first.
 pub const STACK_FRAMES: usize = 29;
 
-/// Words of a stack, before its addresses.
+/// Words of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum OfStack {
@@ -150,10 +150,11 @@ pub enum OfStack {
     WaitedNs,
     /// How many addresses there are; 0: they are being written.
     Frames,
+    /// The first of them.
+    Addresses,
 }
 
-const OF_STACK_WORDS: usize = 3;
-const STACK_WORDS: usize = OF_STACK_WORDS + STACK_FRAMES;
+const STACK_WORDS: usize = OfStack::Addresses as usize + STACK_FRAMES;
 const STACKS_BEGIN: usize = GLOBAL_WORDS + Role::ALL.len() * ROLE_WORDS;
 /// Length of a page.
 pub const PAGE_WORDS: usize = STACKS_BEGIN + STACKS * STACK_WORDS;
@@ -208,16 +209,7 @@ pub fn bucket_word(role: Role, kind: AccessKind, histogram: Histogram, bucket: u
 }
 
 pub fn stack_word(stack: usize, word: OfStack) -> usize {
-    stack_begin(stack) + word as usize
-}
-
-/// The first of its addresses.
-pub fn stack_addresses(stack: usize) -> usize {
-    stack_begin(stack) + OF_STACK_WORDS
-}
-
-fn stack_begin(stack: usize) -> usize {
-    STACKS_BEGIN + stack % STACKS * STACK_WORDS
+    STACKS_BEGIN + stack % STACKS * STACK_WORDS + word as usize
 }
 
 fn role_begin(role: Role) -> usize {
@@ -303,7 +295,7 @@ impl Snapshot {
             (frames > 0).then(|| WaitStack {
                 key: word(OfStack::Key),
                 waited_ns: word(OfStack::WaitedNs),
-                addresses: &self.words[stack_addresses(stack)..][..frames],
+                addresses: &self.words[stack_word(stack, OfStack::Addresses)..][..frames],
             })
         })
     }
@@ -318,9 +310,9 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::{
-        AccessKind, BUCKETS, GLOBAL_WORDS, Global, Histogram, OF_KIND_WORDS, OF_ROLE_WORDS,
-        OF_STACK_WORDS, OfKind, OfRole, OfStack, PAGE_WORDS, Role, STACK_FRAMES, STACKS, Snapshot,
-        WaitStack, bucket_floor_ns, bucket_of, bucket_word, stack_addresses, stack_word,
+        AccessKind, BUCKETS, GLOBAL_WORDS, Global, Histogram, OF_KIND_WORDS, OF_ROLE_WORDS, OfKind,
+        OfRole, OfStack, PAGE_WORDS, Role, STACK_FRAMES, STACKS, Snapshot, WaitStack,
+        bucket_floor_ns, bucket_of, bucket_word, stack_word,
     };
 
     #[test]
@@ -343,8 +335,7 @@ mod tests {
         assert!((OfKind::SessionNs as usize) < OF_KIND_WORDS);
         let last = bucket_word(Role::Temp, AccessKind::Flush, Histogram::Service, BUCKETS - 1);
         assert_eq!(last + 1, stack_word(0, OfStack::Key));
-        assert_eq!(stack_addresses(STACKS - 1) + STACK_FRAMES, PAGE_WORDS);
-        assert!((OfStack::Frames as usize) < OF_STACK_WORDS);
+        assert_eq!(stack_word(STACKS - 1, OfStack::Addresses) + STACK_FRAMES, PAGE_WORDS);
     }
 
     #[test]
@@ -358,8 +349,8 @@ mod tests {
         for (word, value) in [(OfStack::Key, 7), (OfStack::WaitedNs, 500), (OfStack::Frames, 2)] {
             put(stack_word(STACKS - 1, word), value);
         }
-        put(stack_addresses(STACKS - 1), 11);
-        put(stack_addresses(STACKS - 1) + 1, 12);
+        put(stack_word(STACKS - 1, OfStack::Addresses), 11);
+        put(stack_word(STACKS - 1, OfStack::Addresses) + 1, 12);
         let page = Snapshot::decode(&page).unwrap();
         let stacks: Vec<_> = page.stacks().collect();
         assert_eq!(stacks, [WaitStack { key: 7, waited_ns: 500, addresses: &[11, 12] }]);

@@ -3,7 +3,7 @@
 use device::Role;
 use device::page::{
     AccessKind, Global, Histogram, OfKind, OfRole, OfStack, PAGE_WORDS, bucket_of, bucket_word,
-    global_word, kind_word, role_word, stack_addresses, stack_word,
+    global_word, kind_word, role_word, stack_word,
 };
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -149,7 +149,7 @@ impl Meter {
             let word = |of| &self.words[stack_word(*stack, of)];
             match word(OfStack::Key).compare_exchange(0, key, relaxed, relaxed) {
                 Ok(_) => {
-                    let words = &self.words[stack_addresses(*stack)..];
+                    let words = &self.words[stack_word(*stack, OfStack::Addresses)..];
                     words.iter().zip(addresses).for_each(|(word, at)| word.store(*at, relaxed));
                     word(OfStack::Frames).store(addresses.len() as u64, Ordering::Release);
                     true
