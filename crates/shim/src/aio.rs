@@ -320,7 +320,7 @@ impl Context {
 
     /// Sleeps until something is due here or has come, or a signal has.
     fn wait_here(&self, state: &ShimState, seen: u32, until_ns: u64) -> bool {
-        let sleep_until_ns = before(until_ns, clock::margin_ns(state.spin));
+        let sleep_until_ns = before(until_ns, clock::margin_ns(state.setup.spin));
         if clock::now_ns() < sleep_until_ns {
             self.waiters.fetch_add(1, Ordering::SeqCst);
             let woken = clock::wait_on(&self.changes, seen, sleep_until_ns);

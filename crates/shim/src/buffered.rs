@@ -61,7 +61,7 @@ fn is_partial(extent: Extent) -> bool {
 
 fn read(state: &ShimState, request: BufferedRequest, began_ns: u64) {
     let pages = pages_of(request.extent);
-    let window = readers::window_bytes(request.fd, &pages, state.read_ahead_bytes);
+    let window = readers::window_bytes(request.fd, &pages, state.setup.cache.read_ahead_bytes);
     let mut ahead_end = 0;
     if window > 0 {
         let end = u64::from(pages.end) + u64::from(window) / PAGE_BYTES;

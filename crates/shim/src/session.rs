@@ -30,7 +30,7 @@ thread_local! {
 
 /// The thread receives on that socket: if it is a new one, a session begins.
 fn begins(socket: c_int) {
-    if SOCKET.get() == socket || state().is_none_or(|state| state.no_account) {
+    if SOCKET.get() == socket || state().is_none_or(|state| state.setup.no_account) {
         return;
     }
     SINCE_NS.set(clock::now_ns());

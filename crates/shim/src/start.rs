@@ -49,14 +49,11 @@ fn prepare(path: &OsStr) -> Result<(), String> {
         device_of_role: Role::ALL.map(|role| setup.device_of(role)),
         directories,
         journal: journal.transpose()?,
-        every_file: setup.every_file,
         doublewrite: setup.doublewrite_in_system_tablespace.map_or(0..0, |[from, to]| from..to),
-        spin: setup.spin,
-        no_account: setup.no_account,
-        read_ahead_bytes: setup.cache.read_ahead_bytes,
         cache_pages: u64::from(cache.capacity()),
         cache: Mutex::new(cache),
         meter,
+        setup,
     };
     take_over(state);
     crash::watch();

@@ -8,7 +8,7 @@ use crate::shared::SharedDevice;
 use crate::{clock, names};
 use base::lock;
 use device::page::Global;
-use device::{Device, Role};
+use device::{Device, Role, Setup};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -16,6 +16,7 @@ use std::sync::{Mutex, MutexGuard};
 
 /// Made once, before the program begins, and never freed.
 pub(crate) struct ShimState {
+    pub(crate) setup: Setup,
     pub(crate) meter: Meter,
     pub(crate) devices: Vec<EmulatedDevice>,
     /// Tells this process' files from those of others on the same devices; 0 alone.
@@ -24,13 +25,8 @@ pub(crate) struct ShimState {
     pub(crate) device_of_role: [Option<usize>; Role::ALL.len()],
     /// Resolved, absolute, without a slash at the end.
     pub(crate) directories: Vec<Vec<u8>>,
-    pub(crate) every_file: Option<Role>,
     /// Bytes of the system tablespace.
     pub(crate) doublewrite: Range<u64>,
-    pub(crate) spin: bool,
-    /// No thread is a session.
-    pub(crate) no_account: bool,
-    pub(crate) read_ahead_bytes: u32,
     /// How many pages the modelled page cache holds.
     pub(crate) cache_pages: u64,
     pub(crate) cache: Mutex<PageCache>,
@@ -65,7 +61,7 @@ impl ShimState {
 
     /// Waits until a time, or returns at once where it has passed.
     pub(crate) fn wait_until(&self, until_ns: u64) {
-        self.meter.add(Global::SpinNs, clock::wait_until(until_ns, self.spin));
+        self.meter.add(Global::SpinNs, clock::wait_until(until_ns, self.setup.spin));
     }
 
     pub(crate) fn device_of(&self, role: Role) -> Option<usize> {
@@ -87,7 +83,7 @@ impl ShimState {
 
     /// The role of a file, by its path below a watched directory.
     pub(crate) fn role_of(&self, relative: &[u8]) -> Role {
-        self.every_file.unwrap_or_else(|| names::role_of(relative))
+        self.setup.every_file.unwrap_or_else(|| names::role_of(relative))
     }
 
     /// The role of a byte of a file.
@@ -106,7 +102,7 @@ impl ShimState {
             0 => names::role_in(relative),
             _ => names::role_of_directory(&self.directories[index]),
         };
-        Some(self.every_file.unwrap_or(role))
+        Some(self.setup.every_file.unwrap_or(role))
     }
 
     /// Which watched directory a path is below, or is, and the rest of the path.
