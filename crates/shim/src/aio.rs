@@ -273,19 +273,19 @@ impl Context {
             let in_kernel = self.kernel_count.load(Ordering::Relaxed) > 0;
             if in_kernel && !events.is_full() {
                 let result = self.take_from_kernel(id, 0, 0, state, events);
-                if result < 0 && events.count() == 0 {
+                if result < 0 && events.count == 0 {
                     return result;
                 }
             }
-            if events.count() >= min {
-                return events.count() as i64;
+            if events.count >= min {
+                return events.count as i64;
             }
             if !self.is(id) {
                 return events.count_or(libc::EINVAL);
             }
             let now_ns = clock::now_ns();
             if now_ns >= until_ns {
-                return events.count() as i64;
+                return events.count as i64;
             }
             let until_ns = until_ns.min(next_ns);
             let interrupted = if in_kernel {
@@ -313,7 +313,7 @@ impl Context {
             state.wait_until(until_ns);
             return false;
         }
-        let min = min.saturating_sub(events.count()).max(1);
+        let min = min.saturating_sub(events.count).max(1);
         let result = self.take_from_kernel(id, min, left_ns.min(slice_ns), state, events);
         result == -i64::from(libc::EINTR)
     }
@@ -377,10 +377,6 @@ impl Events {
     /// `events` has room for that many, as the program promises.
     pub(crate) fn new(events: *mut IoEvent, room: usize) -> Events {
         Events { events, room, count: 0 }
-    }
-
-    fn count(&self) -> usize {
-        self.count
     }
 
     /// What has been taken would be lost with an error.

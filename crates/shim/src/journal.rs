@@ -72,7 +72,7 @@ impl WriteJournal {
             EntryKind::Length => entry.other,
             _ => return Some(ticket),
         };
-        if ticket.replaced_bytes() > 0 {
+        if ticket.replaced_bytes > 0 {
             match self.save(fd, &ticket, from) {
                 Some(saved_bytes) => self.ring.ready(&ticket, saved_bytes),
                 None => {
@@ -86,7 +86,7 @@ impl WriteJournal {
 
     /// Reads what is going to be replaced. `None` where that fails.
     fn save(&self, fd: c_int, ticket: &EntryTicket, from: u64) -> Option<u64> {
-        let (room, bytes) = (self.ring.room(ticket), ticket.replaced_bytes() as usize);
+        let (room, bytes) = (self.ring.room(ticket), ticket.replaced_bytes as usize);
         assert!(bytes <= size_of_val(room), "a record has room for what it replaces");
         // SAFETY: so many bytes of the journal's mapping, which are this record's until it is over.
         // Other processes read them only after this one has died.

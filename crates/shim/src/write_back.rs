@@ -54,7 +54,7 @@ pub(crate) static WRITE_BACK: WriteBack = WriteBack {
 /// Tells what is in the cache now, and keeps what is to be known of it without locking it.
 pub(crate) fn cache_changed(state: &ShimState) {
     let cache = state.cache();
-    let (pages, dirty_pages) = (cache.count().into(), cache.dirty_count().into());
+    let (pages, dirty_pages) = (cache.count.into(), cache.dirty_count.into());
     state.meter.set(Global::CachePages, pages);
     state.meter.set(Global::CacheDirtyPages, dirty_pages);
     WRITE_BACK.pages.store(pages, Ordering::Relaxed);

@@ -10,7 +10,7 @@ use super::decode::{Journal, JournalEntry};
 use super::journal::{EntryKind, FileIdentity};
 use super::log::{LostEntry, LostLog};
 use super::rules::{FileSystem, PowerLoss};
-use super::stable::Promise;
+use super::stable::EntryPromise;
 use super::unwritten::{BLOCK_BYTES, blocks_of, common, without};
 use crate::model::random::ModelRandom;
 use std::collections::{HashMap, HashSet};
@@ -97,7 +97,7 @@ impl CutImage {
     ) -> CutImage {
         let mut random = ModelRandom::new(seed);
         let style = CutStyle::draw(&mut random);
-        let promises = Promise::of_each(journal, devices);
+        let promises = EntryPromise::of_each(journal, devices);
         let chance = match style {
             CutStyle::Least => Chance::NEVER,
             CutStyle::Most => Chance::ALWAYS,
@@ -124,7 +124,7 @@ struct Chooser<'a> {
     devices: &'a [PowerLoss],
     file_system: FileSystem,
     /// For each entry of the journal.
-    promises: Vec<Promise>,
+    promises: Vec<EntryPromise>,
     /// For each entry of the journal.
     lost: Vec<LostEntry>,
     /// For each device: bytes of its cache that may still be lost. What has come to it and is lost

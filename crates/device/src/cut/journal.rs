@@ -164,26 +164,18 @@ impl NewEntry<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct EntryTicket {
     position: u64,
-    began: u64,
+    /// The event at which it began.
+    pub began: u64,
     kind: EntryKind,
     device: u8,
     place: usize,
-    replaced_bytes: u64,
+    /// Bytes that [`JournalRing::room`] has for what is replaced.
+    pub replaced_bytes: u64,
 }
 
 impl EntryTicket {
-    /// The event at which it began.
-    pub fn began(&self) -> u64 {
-        self.began
-    }
-
     pub fn is_flush(&self) -> bool {
         self.kind == EntryKind::Flush
-    }
-
-    /// Bytes that [`JournalRing::room`] has for what is replaced.
-    pub fn replaced_bytes(&self) -> u64 {
-        self.replaced_bytes
     }
 }
 

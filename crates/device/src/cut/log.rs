@@ -7,7 +7,7 @@
 use super::choice::Chance;
 use super::decode::{Journal, JournalEntry};
 use super::journal::{EntryKind, FileIdentity};
-use super::stable::Promise;
+use super::stable::EntryPromise;
 use super::unwritten::{blocks_behind, blocks_of, common, without};
 use crate::model::random::ModelRandom;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ impl LostLog {
     /// Chooses what is lost of the changes that need not be there; by `chance` they are kept.
     pub(super) fn draw(
         journal: &Journal,
-        promises: &[Promise],
+        promises: &[EntryPromise],
         device: usize,
         chance: Chance,
         random: &mut ModelRandom,
@@ -80,7 +80,7 @@ impl LostEntry {
     /// For each entry of the journal. `logs` are those of the devices, in their order.
     pub(super) fn of_each(
         journal: &Journal,
-        promises: &[Promise],
+        promises: &[EntryPromise],
         logs: &[LostLog],
     ) -> Vec<LostEntry> {
         let mut files: HashMap<FileIdentity, FileLoss> = HashMap::new();

@@ -15,7 +15,7 @@ struct EndedFlush {
 }
 
 /// What is promised of an entry.
-pub(super) struct Promise {
+pub(super) struct EntryPromise {
     /// It is a write whose bytes are stable.
     pub(super) written: bool,
     /// It is a write that has come to its device, which may have it in its cache.
@@ -36,9 +36,9 @@ struct Flushes<'a> {
     durable: Vec<u64>,
 }
 
-impl Promise {
+impl EntryPromise {
     /// For each entry of the journal.
-    pub(super) fn of_each(journal: &Journal, devices: &[PowerLoss]) -> Vec<Promise> {
+    pub(super) fn of_each(journal: &Journal, devices: &[PowerLoss]) -> Vec<EntryPromise> {
         let flushes = Flushes::of(journal, devices);
         let entries = || journal.entries.iter();
         let arrived: Vec<Option<u64>> = entries().map(|entry| flushes.arrived(entry)).collect();
@@ -53,7 +53,7 @@ impl Promise {
             let (arrived, happened) = (arrived[index].is_some(), happened[index]);
             let is_durable = happened.is_some_and(|at| at < durable);
             let is_write = entry.kind == EntryKind::Write;
-            Promise {
+            EntryPromise {
                 written: flushed[index] || (arrived && flushes.is_kept(entry)),
                 arrived,
                 logged: filled[index] || entry.began <= known || (!is_write && is_durable),

@@ -17,7 +17,7 @@ const DIRTY_MAX: usize = 1024;
 const AGEING: u64 = 8;
 
 #[derive(Clone, Copy, Debug)]
-struct DiskRequest {
+pub(super) struct DiskRequest {
     access: Access,
     arrived_ns: u64,
     sequence: u64,
@@ -44,7 +44,7 @@ pub struct DiskModel {
     cache_bytes: u64,
     mechanics: Mechanics,
     ahead: ReadAhead,
-    slots: Slots<DiskRequest>,
+    pub(super) slots: Slots<DiskRequest>,
     /// Requests for the arm, and writes that find the cache full, each in the order of arrival;
     /// flushes.
     waiting: Vec<u32>,
@@ -86,19 +86,11 @@ impl DiskModel {
         }
     }
 
-    pub fn has_room(&self) -> bool {
-        self.slots.has_room()
-    }
-
-    pub fn outstanding(&self) -> usize {
-        self.slots.used()
-    }
-
     /// How long a read that comes now would about wait: queue and arm.
     pub fn wait_ns(&self, now_ns: u64, access: &Access) -> u64 {
         let busy_ns = self.mechanics.free_ns.saturating_sub(now_ns);
         let queue = self.waiting.len() as u64;
-        let queue_ns = self.mechanics.half_revolution_ns().saturating_mul(queue);
+        let queue_ns = (self.mechanics.revolution_ns / 2).saturating_mul(queue);
         busy_ns.saturating_add(queue_ns).saturating_add(self.mechanics.seek_ns(access.address))
     }
 
