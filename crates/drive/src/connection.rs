@@ -232,6 +232,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
             begin_ns,
             scheduled_try_ns: job.scheduled_try_ns,
             end_ns: self.schedule.now_ns(),
+            waits,
         };
         let mut recorder = self.recorder.borrow_mut();
         recorder.advance(operated.end_ns);
@@ -239,11 +240,10 @@ impl<W: Workload> ConnectionTask<'_, W> {
         let failed = match attempt {
             Attempt::Failed(failed) => failed,
             well => {
-                recorder.ended_well(transaction, &well, operated, |counters| {
+                let statements = client.statement_times();
+                recorder.ended_well(transaction, &well, operated, statements, |counters| {
                     client.count(&job.request.operation, counters);
                 });
-                let statements = client.statement_times();
-                recorder.spent(transaction, &operated, waits, statements);
                 recorder.worked(worked_ns);
                 self.free_from_ns = operated.end_ns;
                 return Next::Transaction;

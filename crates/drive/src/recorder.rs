@@ -192,12 +192,14 @@ impl Recorder {
     }
 
     /// A transaction that ended well. It counts for the interval in which it ended, whenever it
-    /// began. `count` adds what the workload counts of it.
+    /// began. `count` adds what the workload counts of it. Where its response time went is kept of
+    /// what ends in the window.
     pub(crate) fn ended_well(
         &mut self,
         transaction: TransactionType,
         how: &Attempt,
         operated: Operated,
+        statements: StatementTimes<'_>,
         count: impl FnOnce(&mut WorkloadCounters),
     ) {
         let committed = u64::from(*how == Attempt::Committed);
@@ -224,6 +226,7 @@ impl Recorder {
         self.totals.counters.merge(&counters);
         if in_window {
             self.current.counters.merge(&counters);
+            self.breakdowns[transaction.index()].add(response_ns, operated.waits, statements);
         }
     }
 
@@ -233,21 +236,6 @@ impl Recorder {
         let end_ns = self.schedule.end_ns();
         if self.current.phase == Phase::Drain && begin_ns < end_ns {
             self.totals.in_flight[transaction.index()].record(end_ns - begin_ns);
-        }
-    }
-
-    /// Where the response time of a transaction went that has ended well. That of the window
-    /// counts.
-    pub(crate) fn spent(
-        &mut self,
-        transaction: TransactionType,
-        operated: &Operated,
-        waits: Waits,
-        statements: StatementTimes<'_>,
-    ) {
-        if self.current.phase == Phase::Window {
-            let response_ns = operated.end_ns - operated.begin_ns;
-            self.breakdowns[transaction.index()].add(response_ns, waits, statements);
         }
     }
 
@@ -328,7 +316,7 @@ pub(crate) struct UnderWay {
 }
 
 /// Where a transaction ran, and its moments from the start of the run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Operated {
     /// [`crate::Client::server`].
     pub(crate) server: usize,
@@ -338,6 +326,7 @@ pub(crate) struct Operated {
     pub(crate) scheduled_try_ns: Option<u64>,
     /// End of the last try.
     pub(crate) end_ns: u64,
+    pub(crate) waits: Waits,
 }
 
 #[cfg(test)]
@@ -362,8 +351,9 @@ mod tests {
 
     fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64) {
         recorder.advance(end_ns);
-        let operated = Operated { server: 0, begin_ns, scheduled_try_ns: None, end_ns };
-        recorder.ended_well(TransactionType(1), &Attempt::Committed, operated, |counters| {
+        let operated = Operated { begin_ns, end_ns, ..Operated::default() };
+        let (payment, statements) = (TransactionType(1), StatementTimes::default());
+        recorder.ended_well(payment, &Attempt::Committed, operated, statements, |counters| {
             counters.0[0] += 1;
         });
     }

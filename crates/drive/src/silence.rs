@@ -139,6 +139,7 @@ mod tests {
     use crate::merge::Merge;
     use crate::recorder::{Operated, Recorder};
     use crate::schedule::Schedule;
+    use crate::timed::StatementTimes;
     use base::{Instant, Random};
     use std::sync::Arc;
 
@@ -206,15 +207,15 @@ mod tests {
         events.retain(|(at_ns, _)| *at_ns < END);
         events.sort_unstable();
         let mut recorder = Recorder::new(TYPES, schedule);
-        for (end_ns, begun) in events {
-            recorder.advance(end_ns);
+        for (at_ns, begun) in events {
+            recorder.advance(at_ns);
             let Some(begin_ns) = begun else {
-                recorder.came(end_ns);
+                recorder.came(at_ns);
                 continue;
             };
-            let operated = Operated { server: 0, begin_ns, scheduled_try_ns: None, end_ns };
-            let work = TransactionType(0);
-            recorder.ended_well(work, &Attempt::Committed, operated, |_| {});
+            let operated = Operated { begin_ns, end_ns: at_ns, ..Operated::default() };
+            let (work, statements) = (TransactionType(0), StatementTimes::default());
+            recorder.ended_well(work, &Attempt::Committed, operated, statements, |_| {});
         }
         recorder.finish(END)
     }
