@@ -101,12 +101,6 @@ struct CallStack {
     frames: usize,
 }
 
-/// A frame of a stack, as the unwinder knows it.
-#[repr(C)]
-struct Frame {
-    _private: [u8; 0],
-}
-
 const NO_REASON: c_int = 0;
 const END_OF_STACK: c_int = 5;
 
@@ -114,10 +108,10 @@ const END_OF_STACK: c_int = 5;
 // allocates nothing.
 unsafe extern "C" {
     fn _Unwind_Backtrace(
-        each: extern "C" fn(*mut Frame, *mut c_void) -> c_int,
+        each: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
         argument: *mut c_void,
     ) -> c_int;
-    fn _Unwind_GetIP(frame: *mut Frame) -> usize;
+    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
 }
 
 impl CallStack {
@@ -133,7 +127,7 @@ impl CallStack {
     }
 }
 
-extern "C" fn push(frame: *mut Frame, stack: *mut c_void) -> c_int {
+extern "C" fn push(frame: *mut c_void, stack: *mut c_void) -> c_int {
     // SAFETY: `CallStack::here` passes its stack, which nobody else uses meanwhile, and the
     // unwinder a frame of it.
     let (stack, address) = unsafe { (&mut *stack.cast::<CallStack>(), _Unwind_GetIP(frame)) };
