@@ -136,7 +136,9 @@ impl<W: Workload> ConnectionTask<'_, W> {
             }
             drop(client);
             self.schedule.disconnected();
-            client = self.reopen().await?;
+            let reopened = self.reopen().await;
+            self.rested(|times| &mut times.lost_ns, self.schedule.now_ns());
+            client = reopened?;
         }
     }
 
@@ -280,12 +282,6 @@ impl<W: Workload> ConnectionTask<'_, W> {
 
     /// Connects again until it works, cannot work any more, or the run is over.
     async fn reopen(&mut self) -> Option<W::Client> {
-        let client = self.reopened().await;
-        self.rested(|times| &mut times.lost_ns, self.schedule.now_ns());
-        client
-    }
-
-    async fn reopened(&mut self) -> Option<W::Client> {
         let mut tries = 3;
         while !self.schedule.is_over() {
             let pause = self.pauses.after_errors(tries);

@@ -130,10 +130,8 @@ impl Schedule {
         // Where all workers are late, as on a machine that stood still, intervals go on in the same
         // steps.
         let from_ns = now_ns + self.end_lead_ns;
-        let steps = match from_ns.checked_sub(*begun_ns) {
-            Some(late_ns) => late_ns / self.interval_ns + 1,
-            None => 0,
-        };
+        let late_ns = from_ns.checked_sub(*begun_ns);
+        let steps = late_ns.map_or(0, |late_ns| late_ns / self.interval_ns + 1);
         let at_ns = *begun_ns + steps * self.interval_ns;
         match phase {
             Phase::Warmup if at_ns < self.warmup_ns() => {
