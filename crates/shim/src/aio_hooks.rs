@@ -9,7 +9,6 @@ use crate::state::{Inside, ShimState, state};
 use crate::system::system;
 use crate::transfer::{FileRequest, TransferLength};
 use crate::{clock, faults};
-use device::Role;
 use device::page::AccessKind;
 use libc::{c_int, c_long, iovec, sigset_t, timespec};
 use preload::{as_libaio, errno};
@@ -137,11 +136,7 @@ fn forward(
         // SAFETY: the program passes that many pointers to control blocks.
         let object = unsafe { *iocbs.wrapping_add(at) };
         // SAFETY: as above.
-        let counted = counted_role(state, unsafe { &*object }).map(|(role, kind)| {
-            let began_ns = clock::now_ns();
-            state.meter.begin(role, began_ns);
-            CountedRequest { role, kind, began_ns }
-        });
+        let counted = counted(state, unsafe { &*object });
         let object = object as u64;
         context.enter_kernel(counted.map(|counted| InKernel { object, counted }));
     }
@@ -158,23 +153,20 @@ fn forward(
     result
 }
 
-fn counted_role(state: &ShimState, iocb: &Iocb) -> Option<(Role, AccessKind)> {
+/// Counts a request of a file that is seen.
+fn counted(state: &ShimState, iocb: &Iocb) -> Option<CountedRequest> {
     let operation = AioOperation::from_iocb(iocb)?;
     let file = files::seen(iocb.fd as c_int)?.file();
-    let offset = u64::try_from(iocb.offset).unwrap_or(0);
-    Some((state.role_at(file, offset), operation.kind))
+    let role = state.role_at(file, u64::try_from(iocb.offset).unwrap_or(0));
+    Some(state.meter.begin(role, operation.kind, clock::now_ns()))
 }
 
 /// When a wait that the program passes is over.
 fn end_of_wait_ns(timeout: *const timespec) -> u64 {
     // SAFETY: null, or a time that the program passes.
-    match unsafe { timeout.as_ref() } {
-        None => u64::MAX,
-        Some(timeout) => {
-            let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000);
-            clock::now_ns().saturating_add(wait_ns.saturating_add(timeout.tv_nsec as u64))
-        }
-    }
+    let Some(timeout) = (unsafe { timeout.as_ref() }) else { return u64::MAX };
+    let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000);
+    clock::now_ns().saturating_add(wait_ns.saturating_add(timeout.tv_nsec as u64))
 }
 
 preload::exports! { "C"

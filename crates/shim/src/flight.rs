@@ -82,9 +82,8 @@ impl Flight {
         role: Role,
         now_ns: u64,
     ) -> Flight {
-        state.meter.begin(role, now_ns);
         Flight {
-            counted: CountedRequest { role, kind, began_ns: now_ns },
+            counted: state.meter.begin(role, kind, now_ns),
             is_counted: true,
             device: usize::MAX,
             stage: None,

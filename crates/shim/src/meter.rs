@@ -95,11 +95,12 @@ impl Meter {
     }
 
     /// A request goes to the device.
-    pub(crate) fn begin(&self, role: Role, now_ns: u64) {
-        let since_ns = now_ns.saturating_sub(self.began_ns);
+    pub(crate) fn begin(&self, role: Role, kind: AccessKind, began_ns: u64) -> CountedRequest {
+        let since_ns = began_ns.saturating_sub(self.began_ns);
         let outstanding = self.queues[role.index()].enter(since_ns);
         self.count(role, OfRole::Outstanding, 1);
         self.raise_at(role_word(role, OfRole::OutstandingMax), outstanding);
+        CountedRequest { role, kind, began_ns }
     }
 
     /// It has come back; `bytes` is `None` where it failed and is no request.
