@@ -19,7 +19,7 @@ pub(crate) struct EmulatedPlace {
 }
 
 /// Bytes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) offset: u64,
     pub(crate) bytes: u64,

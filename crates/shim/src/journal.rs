@@ -68,19 +68,15 @@ impl WriteJournal {
     pub(crate) fn begin(&self, fd: c_int, entry: &NewEntry) -> Option<EntryTicket> {
         let ticket = self.ring.begin(entry)?;
         let from = match entry.kind {
-            EntryKind::Write => entry.offset,
-            EntryKind::Length => entry.other,
+            EntryKind::Write if ticket.replaced_bytes > 0 => entry.offset,
+            EntryKind::Length if ticket.replaced_bytes > 0 => entry.other,
             _ => return Some(ticket),
         };
-        if ticket.replaced_bytes > 0 {
-            match self.save(fd, &ticket, from) {
-                Some(saved_bytes) => self.ring.ready(&ticket, saved_bytes),
-                None => {
-                    self.ring.give_up(&ticket, true);
-                    return None;
-                }
-            }
-        }
+        let Some(saved_bytes) = self.save(fd, &ticket, from) else {
+            self.ring.give_up(&ticket, true);
+            return None;
+        };
+        self.ring.ready(&ticket, saved_bytes);
         Some(ticket)
     }
 

@@ -126,9 +126,8 @@ impl FileRequest {
     /// Writes what is dirty of its file, flushes the device's cache and waits for both.
     pub(crate) fn flush(&self, state: &ShimState) {
         if state.is_emulated(self.role) {
-            let extent = Extent { offset: 0, bytes: 0 };
-            let flush = FileRequest { kind: AccessKind::Flush, extent, ..*self };
-            let (flight, _) = flush.begin(state, || 0);
+            let (kind, extent) = (AccessKind::Flush, Extent::default());
+            let (flight, _) = FileRequest { kind, extent, ..*self }.begin(state, || 0);
             flight.finish(state, Some(0));
         }
     }
@@ -193,8 +192,7 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
         return sync_unseen(fd, call);
     };
     let _inside = Inside::enter();
-    let extent = Extent { offset: 0, bytes: 0 };
-    let request = FileRequest::new(state, (fd, open), AccessKind::Flush, extent);
+    let request = FileRequest::new(state, (fd, open), AccessKind::Flush, Extent::default());
     let is_emulated = state.is_emulated(request.role);
     request.complete(state, || if is_emulated { 0 } else { call() as isize }) as c_int
 }
@@ -205,7 +203,5 @@ fn sync_unseen(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
         let _inside = Inside::enter();
         keeping_errno(|| record::directory_flush_begins(state, fd))
     });
-    let result = call();
-    record::over(ticket, result == 0);
-    result
+    record::during(ticket, call)
 }
