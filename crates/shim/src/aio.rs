@@ -265,7 +265,9 @@ impl Context {
         let since_ns = clock::now_ns();
         if state.devices.is_empty() {
             // Nothing comes from here: one call of the kernel, as without the shim.
-            return self.take_from_kernel(id, min, before(until_ns, since_ns), state, events);
+            let left_ns = until_ns.saturating_sub(since_ns);
+            let wait_ns = if until_ns == u64::MAX { u64::MAX } else { left_ns };
+            return self.take_from_kernel(id, min, wait_ns, state, events);
         }
         loop {
             let seen = self.changes.load(Ordering::SeqCst);
@@ -320,7 +322,10 @@ impl Context {
 
     /// Sleeps until something is due here or has come, or a signal has.
     fn wait_here(&self, state: &ShimState, seen: u32, until_ns: u64) -> bool {
-        let sleep_until_ns = before(until_ns, clock::margin_ns(state.setup.spin));
+        let sleep_until_ns = match until_ns {
+            u64::MAX => u64::MAX,
+            until_ns => until_ns.saturating_sub(clock::margin_ns(state.setup.spin)),
+        };
         if clock::now_ns() < sleep_until_ns {
             self.waiters.fetch_add(1, Ordering::SeqCst);
             let woken = clock::wait_on(&self.changes, seen, sleep_until_ns);
@@ -359,11 +364,6 @@ impl Context {
         }
         self.id.store(FREE, Ordering::Release);
     }
-}
-
-/// So much before a time, of which `u64::MAX` is never.
-fn before(until_ns: u64, ns: u64) -> u64 {
-    if until_ns == u64::MAX { until_ns } else { until_ns.saturating_sub(ns) }
 }
 
 /// The events that the program wants filled.
