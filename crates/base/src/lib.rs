@@ -13,6 +13,7 @@ mod encoded;
 pub mod errors;
 mod exit;
 pub mod limits;
+mod lock;
 mod named;
 mod nearest;
 mod percent;
@@ -31,10 +32,11 @@ pub use cpu_list::{CpuList, NoCpuList};
 pub use dilation::{CLOCK_VARIABLE, DilatedClock, Dilation};
 pub use encoded::percent_encoded;
 pub use exit::Exit;
+pub use lock::lock;
 pub use nearest::nearest;
 pub use percent::{percent, percent_at_most, trimmed};
 pub use position::line_and_column;
-pub use random::Random;
+pub use random::{Random, split_mix};
 pub use server_release::{NoRelease, ServerFamily, ServerRelease, Since, VersionNumbers};
 pub use session::{
     Answer, Connect, Param, Row, RowSource, Session, SessionError, SessionResult, SqlValue,

@@ -1,7 +1,7 @@
 //! Functions that sleep.
 
 use crate::clocks::clocks;
-use crate::translated::{TranslatedTime, to_dilated};
+use crate::translated::{CTime, TranslatedTime, to_dilated};
 use libc::{ENOSYS, c_int, c_uint, clockid_t, timespec};
 
 preload::hooks! { "C-unwind"
@@ -43,10 +43,7 @@ preload::hooks! { "C-unwind"
     }
 
     fn usleep(time_us: c_uint) -> c_int {
-        let time = timespec {
-            tv_sec: i64::from(time_us / 1_000_000),
-            tv_nsec: i64::from(time_us % 1_000_000) * 1_000,
-        };
+        let time = timespec::of_ns(u64::from(time_us) * 1_000);
         nanosleep(&raw const time, std::ptr::null_mut())
     }
 

@@ -85,7 +85,8 @@ fn call_waiting(
     result
 }
 
-/// Calls that are functions of the C library too, with the same arguments.
+/// Calls that are functions of the C library too, with the same arguments. Linux has the last five
+/// on its older architectures only.
 fn as_function(number: c_long, [a, b, c, d, e, _]: [c_long; ARGUMENTS]) -> Option<c_long> {
     Some(c_long::from(match number {
         libc::SYS_clock_gettime => read_hooks::clock_gettime(a as _, b as _),
@@ -102,30 +103,18 @@ fn as_function(number: c_long, [a, b, c, d, e, _]: [c_long; ARGUMENTS]) -> Optio
         libc::SYS_getitimer => timer_hooks::getitimer(a as _, b as _),
         libc::SYS_timerfd_settime => timer_hooks::timerfd_settime(a as _, b as _, c as _, d as _),
         libc::SYS_timerfd_gettime => timer_hooks::timerfd_gettime(a as _, b as _),
-        _ => return as_old_function(number, [a, b, c, d, e]),
-    }))
-}
-
-/// Those that Linux has on its older architectures only.
-#[cfg(target_arch = "x86_64")]
-fn as_old_function(number: c_long, [a, b, c, d, e]: [c_long; 5]) -> Option<c_long> {
-    Some(match number {
-        libc::SYS_time => read_hooks::time(a as _),
-        libc::SYS_alarm => c_long::from(timer_hooks::alarm(a as _)),
-        libc::SYS_poll => c_long::from(wait_hooks::poll(a as _, b as _, c as _)),
-        libc::SYS_select => {
-            c_long::from(poll_hooks::select(a as _, b as _, c as _, d as _, e as _))
-        }
-        libc::SYS_epoll_wait => {
-            c_long::from(wait_hooks::epoll_wait(a as _, b as _, c as _, d as _))
-        }
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll => wait_hooks::poll(a as _, b as _, c as _),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_select => poll_hooks::select(a as _, b as _, c as _, d as _, e as _),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_epoll_wait => wait_hooks::epoll_wait(a as _, b as _, c as _, d as _),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_time => return Some(read_hooks::time(a as _)),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_alarm => return Some(timer_hooks::alarm(a as _).into()),
         _ => return None,
-    })
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn as_old_function(_: c_long, _: [c_long; 5]) -> Option<c_long> {
-    None
+    }))
 }
 
 /// `SYS_io_pgetevents`, which `libc` does not have for every architecture.
@@ -133,13 +122,6 @@ fn as_old_function(_: c_long, _: [c_long; 5]) -> Option<c_long> {
 const IO_PGETEVENTS: c_long = 333;
 #[cfg(not(target_arch = "x86_64"))]
 const IO_PGETEVENTS: c_long = 292;
-
-/// What the kernel takes a mask of signals by.
-#[repr(C)]
-struct SignalMask {
-    mask: *const sigset_t,
-    bytes: size_t,
-}
 
 preload::hooks! { "C-unwind"
     fn syscall(
@@ -169,7 +151,8 @@ preload::hooks! { "C-unwind"
     ) -> c_int {
         /// Of the kernel's mask, which is shorter than the C library's.
         const MASK_BYTES: size_t = 8;
-        let mask = SignalMask { mask, bytes: MASK_BYTES };
+        // What the kernel takes a mask by: where it is, and its bytes.
+        let mask = [mask as size_t, MASK_BYTES];
         let (events, timeout) = (events as c_long, timeout as c_long);
         let mask = &raw const mask as c_long;
         as_libaio(syscall(IO_PGETEVENTS, context, min, max, events, timeout, mask))

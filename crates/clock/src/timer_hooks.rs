@@ -12,21 +12,20 @@ trait Timer: Copy {
     fn times(&mut self) -> [&mut Self::Time; 2];
 }
 
-macro_rules! timers {
-    ($($timer:ident of $time:ident;)*) => {$(
-        impl Timer for $timer {
-            type Time = $time;
+impl Timer for itimerval {
+    type Time = timeval;
 
-            fn times(&mut self) -> [&mut $time; 2] {
-                [&mut self.it_value, &mut self.it_interval]
-            }
-        }
-    )*};
+    fn times(&mut self) -> [&mut timeval; 2] {
+        [&mut self.it_value, &mut self.it_interval]
+    }
 }
 
-timers! {
-    itimerval of timeval;
-    itimerspec of timespec;
+impl Timer for itimerspec {
+    type Time = timespec;
+
+    fn times(&mut self) -> [&mut timespec; 2] {
+        [&mut self.it_value, &mut self.it_interval]
+    }
 }
 
 /// Sets a timer by `set`, in real time.

@@ -65,23 +65,12 @@ pub const SESSION_THREAD: &CStr = c"mydyno-session";
 /// them.
 pub const GLOBAL_WORDS: usize = 32;
 
-/// Kinds of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessKind {
-    Read,
-    Write,
-    Flush,
-}
-
-impl AccessKind {
-    pub const ALL: [AccessKind; 3] = [AccessKind::Read, AccessKind::Write, AccessKind::Flush];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            AccessKind::Read => "read",
-            AccessKind::Write => "write",
-            AccessKind::Flush => "flush",
-        }
+base::named! {
+    /// Kinds of requests.
+    pub enum AccessKind {
+        Read = "read",
+        Write = "write",
+        Flush = "flush",
     }
 }
 
@@ -105,10 +94,6 @@ pub enum OfRole {
     LateNs,
     /// Emulated requests for which the host needed longer than the model.
     Overruns,
-    /// Time that threads which serve a client waited in reads, writes and flushes.
-    SessionReadNs,
-    SessionWriteNs,
-    SessionFlushNs,
     /// Bytes that the flash of its emulated device wrote for its writes, copies included.
     ProgrammedBytes,
     /// 1 while the flash of its emulated device copies less, or more, than after long random
@@ -129,12 +114,14 @@ pub enum OfKind {
     /// On the device, without waiting in its queue; emulated devices only.
     ServiceSumNs,
     ServiceMaxNs,
-    /// The same of this kind alone.
+    /// As of a role, of this kind alone.
     Judged,
     LateNs,
+    /// Time that threads which serve a client waited in them.
+    SessionNs,
 }
 
-const OF_KIND_WORDS: usize = 8;
+const OF_KIND_WORDS: usize = 9;
 const KIND_WORDS: usize = OF_KIND_WORDS + 2 * BUCKETS;
 pub const ROLE_WORDS: usize = OF_ROLE_WORDS + AccessKind::ALL.len() * KIND_WORDS;
 
@@ -143,7 +130,7 @@ pub const STACKS: usize = 1024;
 /// As many of its callers are kept, the nearest first.
 pub const STACK_FRAMES: usize = 29;
 
-/// Words of a stack, before its addresses.
+/// Words of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum OfStack {
@@ -152,10 +139,11 @@ pub enum OfStack {
     WaitedNs,
     /// How many addresses there are; 0: they are being written.
     Frames,
+    /// The first of them.
+    Addresses,
 }
 
-const OF_STACK_WORDS: usize = 3;
-const STACK_WORDS: usize = OF_STACK_WORDS + STACK_FRAMES;
+const STACK_WORDS: usize = OfStack::Addresses as usize + STACK_FRAMES;
 const STACKS_BEGIN: usize = GLOBAL_WORDS + Role::ALL.len() * ROLE_WORDS;
 /// Length of a page.
 pub const PAGE_WORDS: usize = STACKS_BEGIN + STACKS * STACK_WORDS;
@@ -210,16 +198,7 @@ pub fn bucket_word(role: Role, kind: AccessKind, histogram: Histogram, bucket: u
 }
 
 pub fn stack_word(stack: usize, word: OfStack) -> usize {
-    stack_begin(stack) + word as usize
-}
-
-/// The first of its addresses.
-pub fn stack_addresses(stack: usize) -> usize {
-    stack_begin(stack) + OF_STACK_WORDS
-}
-
-fn stack_begin(stack: usize) -> usize {
-    STACKS_BEGIN + stack % STACKS * STACK_WORDS
+    STACKS_BEGIN + stack % STACKS * STACK_WORDS + word as usize
 }
 
 fn role_begin(role: Role) -> usize {
@@ -248,12 +227,9 @@ pub struct Snapshot {
 impl Snapshot {
     /// Decodes the bytes of a page; `None` where they are none.
     pub fn decode(bytes: &[u8]) -> Option<Snapshot> {
-        if bytes.len() != PAGE_BYTES {
-            return None;
-        }
-        let word = |chunk: &[u8]| chunk.try_into().map(u64::from_ne_bytes).ok();
-        let words: Vec<u64> = bytes.chunks_exact(8).map(word).collect::<Option<_>>()?;
-        (words.first() == Some(&MAGIC)).then_some(Snapshot { words })
+        let words = bytes.as_chunks().0.iter().copied().map(u64::from_ne_bytes);
+        let is_page = bytes.len() == PAGE_BYTES && words.clone().next() == Some(MAGIC);
+        is_page.then(|| Snapshot { words: words.collect() })
     }
 
     /// The bytes of a page of a process that has done nothing.
@@ -275,10 +251,9 @@ impl Snapshot {
     pub fn sum(pages: impl IntoIterator<Item = Snapshot>) -> Snapshot {
         let mut words = vec![0_u64; PAGE_WORDS];
         for page in pages {
-            words
-                .iter_mut()
-                .zip(page.words)
-                .for_each(|(sum, word)| *sum = sum.saturating_add(word));
+            for (sum, word) in words.iter_mut().zip(page.words) {
+                *sum = sum.saturating_add(word);
+            }
         }
         Snapshot { words }
     }
@@ -297,9 +272,8 @@ impl Snapshot {
 
     /// Requests of a role that the model has served; 0 of what is on real storage.
     pub fn emulated_requests(&self, role: Role) -> u64 {
-        let of =
-            |kind: AccessKind| self.buckets(role, kind, Histogram::Service).iter().sum::<u64>();
-        AccessKind::ALL.into_iter().map(of).sum()
+        let buckets = |kind| self.buckets(role, kind, Histogram::Service);
+        AccessKind::ALL.into_iter().flat_map(buckets).sum()
     }
 
     /// Those of this process that are whole.
@@ -310,7 +284,7 @@ impl Snapshot {
             (frames > 0).then(|| WaitStack {
                 key: word(OfStack::Key),
                 waited_ns: word(OfStack::WaitedNs),
-                addresses: &self.words[stack_addresses(stack)..][..frames],
+                addresses: &self.words[stack_word(stack, OfStack::Addresses)..][..frames],
             })
         })
     }
@@ -325,9 +299,9 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::{
-        AccessKind, BUCKETS, GLOBAL_WORDS, Global, Histogram, OF_KIND_WORDS, OF_ROLE_WORDS,
-        OF_STACK_WORDS, OfKind, OfRole, OfStack, PAGE_WORDS, Role, STACK_FRAMES, STACKS, Snapshot,
-        WaitStack, bucket_floor_ns, bucket_of, bucket_word, stack_addresses, stack_word,
+        AccessKind, BUCKETS, GLOBAL_WORDS, Global, Histogram, OF_KIND_WORDS, OF_ROLE_WORDS, OfKind,
+        OfRole, OfStack, PAGE_WORDS, Role, STACK_FRAMES, STACKS, Snapshot, WaitStack,
+        bucket_floor_ns, bucket_of, bucket_word, stack_word,
     };
 
     #[test]
@@ -346,12 +320,11 @@ mod tests {
     #[test]
     fn words_have_room() {
         assert!((Global::Fault as usize) < GLOBAL_WORDS);
-        assert!((OfRole::SessionFlushNs as usize) < OF_ROLE_WORDS);
-        assert!((OfKind::LateNs as usize) < OF_KIND_WORDS);
+        assert!((OfRole::Unsettled as usize) < OF_ROLE_WORDS);
+        assert!((OfKind::SessionNs as usize) < OF_KIND_WORDS);
         let last = bucket_word(Role::Temp, AccessKind::Flush, Histogram::Service, BUCKETS - 1);
         assert_eq!(last + 1, stack_word(0, OfStack::Key));
-        assert_eq!(stack_addresses(STACKS - 1) + STACK_FRAMES, PAGE_WORDS);
-        assert!((OfStack::Frames as usize) < OF_STACK_WORDS);
+        assert_eq!(stack_word(STACKS - 1, OfStack::Addresses) + STACK_FRAMES, PAGE_WORDS);
     }
 
     #[test]
@@ -365,8 +338,8 @@ mod tests {
         for (word, value) in [(OfStack::Key, 7), (OfStack::WaitedNs, 500), (OfStack::Frames, 2)] {
             put(stack_word(STACKS - 1, word), value);
         }
-        put(stack_addresses(STACKS - 1), 11);
-        put(stack_addresses(STACKS - 1) + 1, 12);
+        put(stack_word(STACKS - 1, OfStack::Addresses), 11);
+        put(stack_word(STACKS - 1, OfStack::Addresses) + 1, 12);
         let page = Snapshot::decode(&page).unwrap();
         let stacks: Vec<_> = page.stacks().collect();
         assert_eq!(stacks, [WaitStack { key: 7, waited_ns: 500, addresses: &[11, 12] }]);

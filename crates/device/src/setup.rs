@@ -116,18 +116,12 @@ impl Setup {
     /// Where it is no setup, or a role is on a device that it does not have.
     pub fn parse(text: &str) -> Result<Setup, SetupError> {
         let setup: Setup = toml::from_str(text).map_err(SetupError::Syntax)?;
-        for place in &setup.roles {
-            if place.device >= setup.devices.len() {
-                return Err(SetupError::NoSuchDevice {
-                    role: place.role.name(),
-                    device: place.device,
-                    devices: setup.devices.len(),
-                });
-            }
+        let devices = setup.devices.len();
+        if let Some(place) = setup.roles.iter().find(|place| place.device >= devices) {
+            let (role, device) = (place.role.name(), place.device);
+            return Err(SetupError::NoSuchDevice { role, device, devices });
         }
-        for device in &setup.devices {
-            device.profile.validate()?;
-        }
+        setup.devices.iter().try_for_each(|device| device.profile.validate())?;
         Ok(setup)
     }
 

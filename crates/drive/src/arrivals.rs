@@ -32,17 +32,17 @@ impl Backlog {
             }
             reactor::sleep_until(schedule.instant(next_ns)).await;
             // This task may have slept long: all that is due now comes at once, none is left out.
-            self.offer_due(schedule.now_ns(), schedule, &mut recorder.borrow_mut());
+            self.offer_due(schedule.now_ns(), &mut recorder.borrow_mut());
         }
     }
 
     /// Puts what is due by `now_ns` into the queue.
-    pub(crate) fn offer_due(&self, now_ns: u64, schedule: &Schedule, recorder: &mut Recorder) {
-        let until_ns = now_ns.min(schedule.end_ns().saturating_sub(1));
+    pub(crate) fn offer_due(&self, now_ns: u64, recorder: &mut Recorder) {
+        let until_ns = now_ns.min(recorder.schedule.end_ns().saturating_sub(1));
         let mut plan = self.plan.borrow_mut();
         while plan.next_ns() <= until_ns {
             let intended_ns = plan.next_ns();
-            recorder.offered(intended_ns, schedule);
+            recorder.offered(intended_ns);
             if self.due.len().0 < limits::QUEUE_MAX {
                 recorder.came(intended_ns);
                 self.due.push(intended_ns);
@@ -55,28 +55,24 @@ impl Backlog {
 
     /// The intended start of the next transaction and the moment at which a connection takes it;
     /// `None` once the window is over.
-    pub(crate) async fn next(
-        &self,
-        schedule: &Schedule,
-        recorder: &RefCell<Recorder>,
-    ) -> Option<(u64, u64)> {
+    pub(crate) async fn next(&self, recorder: &RefCell<Recorder>) -> Option<(u64, u64)> {
         while let Some(intended_ns) = self.due.pop().await {
-            let now_ns = schedule.now_ns();
             let mut recorder = recorder.borrow_mut();
-            if !schedule.is_over() {
-                recorder.begun(intended_ns..now_ns, schedule);
+            let now_ns = recorder.schedule.now_ns();
+            if !recorder.schedule.is_over() {
+                recorder.begun(intended_ns..now_ns);
                 return Some((intended_ns, now_ns));
             }
-            recorder.never_begun(intended_ns, schedule);
+            recorder.never_begun(intended_ns);
         }
         None
     }
 
     /// The window is over: what has not begun will not. May be called again.
-    pub(crate) fn end(&self, schedule: &Schedule, recorder: &mut Recorder) {
-        self.offer_due(u64::MAX, schedule, recorder);
+    pub(crate) fn end(&self, recorder: &mut Recorder) {
+        self.offer_due(u64::MAX, recorder);
         while let Some(intended_ns) = self.due.try_pop() {
-            recorder.never_begun(intended_ns, schedule);
+            recorder.never_begun(intended_ns);
         }
         self.due.close();
     }

@@ -41,11 +41,8 @@ impl Breakdown {
         self.response_ns += response_ns;
         self.queued_ns += waits.queued_ns;
         self.paused_ns += waits.paused_ns;
-        if self.statements.len() < of.kinds.len() {
-            let more = &of.kinds[self.statements.len()..];
-            let empty = |kind: &&'static str| (*kind, Times::default());
-            self.statements.extend(more.iter().map(empty));
-        }
+        let more = of.kinds.iter().skip(self.statements.len());
+        self.statements.extend(more.map(|kind| (*kind, Times::default())));
         for time in of.times {
             self.statements[time.kind].1.record_coarsely(time.ns);
         }

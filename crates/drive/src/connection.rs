@@ -4,10 +4,11 @@ use crate::arrivals::Backlog;
 use crate::breakdown::Waits;
 use crate::client::{Attempt, Client, FailureKind, Opening, Source, Workload};
 use crate::options::RunOptions;
-use crate::recorder::{Doing, Operated, Recorder, UnderWay};
+use crate::recorder::{Operated, Recorder, UnderWay};
 use crate::schedule::Schedule;
 use crate::streams::PAUSES;
 use crate::terminals::{Request, TerminalQueue};
+use crate::totals::ConnectionTime;
 use base::{Instant, Random, limits};
 use spec::Pauses;
 use std::cell::{Cell, RefCell};
@@ -57,17 +58,17 @@ pub(crate) enum Feed<O> {
 
 impl<O> Feed<O> {
     /// Lets come what is due, so that it counts in its interval before that is sent.
-    pub(crate) fn advance(&self, now_ns: u64, schedule: &Schedule, recorder: &mut Recorder) {
+    pub(crate) fn advance(&self, now_ns: u64, recorder: &mut Recorder) {
         if let Feed::Schedule(backlog) = self {
-            backlog.offer_due(now_ns, schedule, recorder);
+            backlog.offer_due(now_ns, recorder);
         }
     }
 
     /// The window is over: nothing new begins. May be called again.
-    pub(crate) fn end(&self, schedule: &Schedule, recorder: &mut Recorder) {
+    pub(crate) fn end(&self, recorder: &mut Recorder) {
         match self {
             Feed::Own => {}
-            Feed::Schedule(backlog) => backlog.end(schedule, recorder),
+            Feed::Schedule(backlog) => backlog.end(recorder),
             Feed::Terminals(queue) => queue.requests.close(),
         }
     }
@@ -125,7 +126,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         loop {
             let next = self.next().await;
             let taken_ns = next.as_ref().map_or_else(|| self.schedule.now_ns(), |of| of.taken_ns);
-            self.rested(Doing::Nothing, taken_ns);
+            self.rested(|times| &mut times.idle_ns, taken_ns);
             let Some(job) = next else {
                 return Some(client);
             };
@@ -135,26 +136,24 @@ impl<W: Workload> ConnectionTask<'_, W> {
             }
             drop(client);
             self.schedule.disconnected();
-            client = self.reopen().await?;
+            let reopened = self.reopen().await;
+            self.rested(|times| &mut times.lost_ns, self.schedule.now_ns());
+            client = reopened?;
         }
     }
 
     /// It was in no transaction until now.
-    fn rested(&mut self, doing: Doing, now_ns: u64) {
-        let time_ns = self.free_from_ns..now_ns;
-        self.recorder.borrow_mut().rested(doing, time_ns, self.schedule);
+    fn rested(&mut self, counted: impl FnOnce(&mut ConnectionTime) -> &mut u64, now_ns: u64) {
+        self.recorder.borrow_mut().rested(counted, self.free_from_ns..now_ns);
         self.free_from_ns = now_ns;
     }
 
     /// Waits for the next transaction; `None` where there is none to come.
     async fn next(&mut self) -> Option<QueuedOperation<W::Operation>> {
-        let (begin_ns, scheduled_try_ns) = match self.feed {
+        let scheduled = match self.feed {
             Feed::Own if self.schedule.is_over() => return None,
-            Feed::Own => (None, None),
-            Feed::Schedule(backlog) => {
-                let (intended_ns, now_ns) = backlog.next(self.schedule, self.recorder).await?;
-                (Some(intended_ns), Some(now_ns))
-            }
+            Feed::Own => None,
+            Feed::Schedule(backlog) => Some(backlog.next(self.recorder).await?),
             Feed::Terminals(queue) => {
                 let request = queue.requests.pop().await?;
                 let taken_ns = self.schedule.now_ns();
@@ -165,11 +164,11 @@ impl<W: Workload> ConnectionTask<'_, W> {
         let transaction = source.deal();
         let operation = source.draw(transaction);
         let now_ns = self.schedule.now_ns();
-        if begin_ns.is_none() {
+        if scheduled.is_none() {
             self.recorder.borrow_mut().came(now_ns);
         }
-        let begin_ns = begin_ns.unwrap_or(now_ns);
-        let taken_ns = scheduled_try_ns.unwrap_or(now_ns);
+        let (begin_ns, taken_ns) = scheduled.unwrap_or((now_ns, now_ns));
+        let scheduled_try_ns = scheduled.map(|_| taken_ns);
         let request = Request { transaction, operation, begin_ns, terminal: None };
         Some(QueuedOperation { request, taken_ns, scheduled_try_ns })
     }
@@ -235,19 +234,19 @@ impl<W: Workload> ConnectionTask<'_, W> {
             begin_ns,
             scheduled_try_ns: job.scheduled_try_ns,
             end_ns: self.schedule.now_ns(),
+            waits,
         };
         let mut recorder = self.recorder.borrow_mut();
-        recorder.advance(operated.end_ns, self.schedule);
+        recorder.advance(operated.end_ns);
         let worked_ns = job.taken_ns..operated.end_ns;
         let failed = match attempt {
             Attempt::Failed(failed) => failed,
             well => {
-                recorder.ended_well(transaction, &well, operated, self.schedule, |counters| {
+                let statements = client.statement_times();
+                recorder.ended_well(transaction, &well, operated, statements, |counters| {
                     client.count(&job.request.operation, counters);
                 });
-                let statements = client.statement_times();
-                recorder.spent(transaction, &operated, waits, statements);
-                recorder.worked(worked_ns, self.schedule);
+                recorder.worked(worked_ns);
                 self.free_from_ns = operated.end_ns;
                 return Next::Transaction;
             }
@@ -262,9 +261,9 @@ impl<W: Workload> ConnectionTask<'_, W> {
             _ if tries >= limits::TRIES_MAX => Next::AfterError,
             _ => return Next::Try,
         };
-        recorder.pending(transaction, begin_ns, self.schedule);
+        recorder.pending(transaction, begin_ns);
         recorder.ended_badly(transaction, operated.end_ns);
-        recorder.worked(worked_ns, self.schedule);
+        recorder.worked(worked_ns);
         self.free_from_ns = operated.end_ns;
         next
     }
@@ -278,17 +277,11 @@ impl<W: Workload> ConnectionTask<'_, W> {
         let pause = self.pauses.after_errors(self.errors_in_a_row);
         let end_ns = (self.free_from_ns + pause.as_nanos() as u64).min(self.schedule.end_ns());
         reactor::sleep_until(self.schedule.instant(end_ns)).await;
-        self.rested(Doing::PauseAfterError, self.schedule.now_ns());
+        self.rested(|times| &mut times.error_pauses_ns, self.schedule.now_ns());
     }
 
     /// Connects again until it works, cannot work any more, or the run is over.
     async fn reopen(&mut self) -> Option<W::Client> {
-        let client = self.reopened().await;
-        self.rested(Doing::Reopening, self.schedule.now_ns());
-        client
-    }
-
-    async fn reopened(&mut self) -> Option<W::Client> {
         let mut tries = 3;
         while !self.schedule.is_over() {
             let pause = self.pauses.after_errors(tries);

@@ -20,12 +20,8 @@ pub fn failed_by(error: &SessionError) -> Failed {
 /// May the transaction be there although its COMMIT failed? So it is where a kill or shutdown may
 /// have hit between the commit and its answer.
 pub fn leaves_in_doubt(error: &SessionError) -> bool {
-    matches!(
-        error.code(),
-        None | Some(
-            errors::SERVER_SHUTDOWN | errors::QUERY_INTERRUPTED | errors::CONNECTION_KILLED
-        )
-    )
+    use errors::{CONNECTION_KILLED, QUERY_INTERRUPTED, SERVER_SHUTDOWN};
+    matches!(error.code(), None | Some(SERVER_SHUTDOWN | QUERY_INTERRUPTED | CONNECTION_KILLED))
 }
 
 /// What the failure of COMMIT means, or of a statement that commits itself.

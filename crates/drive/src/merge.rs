@@ -54,10 +54,8 @@ impl<T: Merge + Clone + Default> Merge for Vec<T> {
 impl<K: Ord + Clone, T: Merge + Clone> Merge for BTreeMap<K, T> {
     fn merge(&mut self, other: &BTreeMap<K, T>) {
         for (key, theirs) in other {
-            match self.get_mut(key) {
-                Some(mine) => mine.merge(theirs),
-                None => drop(self.insert(key.clone(), theirs.clone())),
-            }
+            let mine = self.entry(key.clone()).and_modify(|mine| mine.merge(theirs));
+            mine.or_insert_with(|| theirs.clone());
         }
     }
 }

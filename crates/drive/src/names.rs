@@ -1,10 +1,11 @@
 //! Names that another process tells. Those in the sources live as long as this process, and so do
 //! these: each is kept once, and there is a bound to how many.
 
+use base::lock;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Names of statements and errors that processes may tell: the sources have some fifty.
 const NAMES_MAX: usize = 4096;
@@ -23,7 +24,7 @@ impl<'de> Deserialize<'de> for KnownName {
 
 fn kept(name: String) -> Option<&'static str> {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = lock(&NAMES);
     if let Some(known) = names.get(name.as_str()) {
         return Some(known);
     }

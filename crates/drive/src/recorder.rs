@@ -10,13 +10,15 @@ use crate::merge::Merge;
 use crate::schedule::Schedule;
 use crate::silence::Silence;
 use crate::timed::StatementTimes;
-use crate::totals::{FailedTries, Totals};
+use crate::totals::{ConnectionTime, FailedTries, Totals};
 use base::limits;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The recorder of one worker.
 pub(crate) struct Recorder {
     types: &'static [TransactionInfo],
+    pub(crate) schedule: Arc<Schedule>,
     current: Interval,
     finished: Vec<Interval>,
     pub(crate) totals: Totals,
@@ -32,18 +34,11 @@ pub(crate) struct Recorder {
     never_begun: PerType<u64>,
 }
 
-/// What a connection did for some time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doing {
-    Nothing,
-    PauseAfterError,
-    Reopening,
-}
-
 impl Recorder {
-    pub(crate) fn new(types: &'static [TransactionInfo], schedule: &Schedule) -> Recorder {
+    pub(crate) fn new(types: &'static [TransactionInfo], schedule: &Arc<Schedule>) -> Recorder {
         Recorder {
             types,
+            schedule: Arc::clone(schedule),
             current: beginning(types, 0, schedule),
             finished: Vec::new(),
             totals: Totals::default(),
@@ -56,23 +51,22 @@ impl Recorder {
     }
 
     /// When the interval under way ends.
-    pub(crate) fn current_end_ns(&self, schedule: &Schedule) -> u64 {
-        match self.current.phase {
+    pub(crate) fn current_end_ns(&self) -> u64 {
+        let Interval { phase, start_offset_ns, end_offset_ns, .. } = self.current;
+        match phase {
             Phase::Drain => u64::MAX,
             // An early end may lie before an interval that another thread's reading of the clock
             // has just begun.
-            _ => {
-                self.current.end_offset_ns.min(schedule.end_ns()).max(self.current.start_offset_ns)
-            }
+            _ => end_offset_ns.min(self.schedule.end_ns()).max(start_offset_ns),
         }
     }
 
     /// Closes every interval that is over at `now_ns`.
-    pub(crate) fn advance(&mut self, now_ns: u64, schedule: &Schedule) {
-        while self.current_end_ns(schedule) <= now_ns {
-            let end = self.current_end_ns(schedule);
+    pub(crate) fn advance(&mut self, now_ns: u64) {
+        while self.current_end_ns() <= now_ns {
+            let end = self.current_end_ns();
             self.end_silence(end, true);
-            let next = beginning(self.types, end, schedule);
+            let next = beginning(self.types, end, &self.schedule);
             let mut over = std::mem::replace(&mut self.current, next);
             over.end_offset_ns = end;
             self.finished.push(over);
@@ -90,8 +84,8 @@ impl Recorder {
     }
 
     /// Closes the interval under way, which is the drain or, where the run is cut, any other.
-    pub(crate) fn finish(&mut self, now_ns: u64, schedule: &Schedule) -> Vec<Interval> {
-        self.advance(now_ns, schedule);
+    pub(crate) fn finish(&mut self, now_ns: u64) -> Vec<Interval> {
+        self.advance(now_ns);
         self.end_silence(now_ns, true);
         let none = Interval::new(self.types, Phase::Drain, now_ns..now_ns);
         let mut last = std::mem::replace(&mut self.current, none);
@@ -117,21 +111,16 @@ impl Recorder {
 
     /// A try of a transaction, or to open a connection again, that failed.
     pub(crate) fn count_failed(&mut self, what: &'static str, failed: &Failed) {
-        self.totals
-            .failed_tries
-            .entry((what, failed.code.to_string()))
-            .or_insert_with(|| FailedTries {
-                occurrences: 0,
-                first_message: failed.message.clone(),
-            })
-            .occurrences += 1;
+        let none = || FailedTries { occurrences: 0, first_message: failed.message.clone() };
+        let which = (what, failed.code.to_string());
+        self.totals.failed_tries.entry(which).or_insert_with(none).occurrences += 1;
     }
 
     /// A transaction that was still under way when the run was cut: whether it commits nobody will
     /// say, unless it paused between two tries.
-    pub(crate) fn abandoned(&mut self, of: UnderWay, schedule: &Schedule) {
-        self.pending(of.transaction, of.begin_ns, schedule);
-        self.worked(of.taken_ns..schedule.end_ns(), schedule);
+    pub(crate) fn abandoned(&mut self, of: UnderWay) {
+        self.pending(of.transaction, of.begin_ns);
+        self.worked(of.taken_ns..self.schedule.end_ns());
         self.totals.in_doubt[of.transaction.index()] += u64::from(!of.is_paused);
     }
 
@@ -167,29 +156,27 @@ impl Recorder {
 
     /// The part of a time that is in the window. It may end now at the latest, so that the window's
     /// begin is known where the window has begun.
-    fn in_window(&self, time_ns: &Range<u64>, schedule: &Schedule) -> u64 {
+    fn in_window(&self, time_ns: &Range<u64>) -> u64 {
         if self.current.phase == Phase::Warmup {
             return 0;
         }
-        let from_ns = time_ns.start.max(schedule.warmup_ns());
-        time_ns.end.min(schedule.end_ns()).saturating_sub(from_ns)
+        let from_ns = time_ns.start.max(self.schedule.warmup_ns());
+        time_ns.end.min(self.schedule.end_ns()).saturating_sub(from_ns)
     }
 
     /// A connection was in a transaction.
-    pub(crate) fn worked(&mut self, time_ns: Range<u64>, schedule: &Schedule) {
-        self.totals.connection_time.in_transactions_ns += self.in_window(&time_ns, schedule);
+    pub(crate) fn worked(&mut self, time_ns: Range<u64>) {
+        self.totals.connection_time.in_transactions_ns += self.in_window(&time_ns);
     }
 
-    /// A connection was in none, until now.
-    pub(crate) fn rested(&mut self, doing: Doing, time_ns: Range<u64>, schedule: &Schedule) {
-        self.advance(time_ns.end, schedule);
-        let ns = self.in_window(&time_ns, schedule);
-        let times = &mut self.totals.connection_time;
-        *match doing {
-            Doing::Nothing => &mut times.idle_ns,
-            Doing::PauseAfterError => &mut times.error_pauses_ns,
-            Doing::Reopening => &mut times.lost_ns,
-        } += ns;
+    /// A connection was in none, until now; `counted` is the time that this belongs to.
+    pub(crate) fn rested(
+        &mut self,
+        counted: impl FnOnce(&mut ConnectionTime) -> &mut u64,
+        time_ns: Range<u64>,
+    ) {
+        self.advance(time_ns.end);
+        *counted(&mut self.totals.connection_time) += self.in_window(&time_ns);
     }
 
     /// A transaction ends in an error.
@@ -205,22 +192,23 @@ impl Recorder {
     }
 
     /// A transaction that ended well. It counts for the interval in which it ended, whenever it
-    /// began. `count` adds what the workload counts of it.
+    /// began. `count` adds what the workload counts of it. Where its response time went is kept of
+    /// what ends in the window.
     pub(crate) fn ended_well(
         &mut self,
         transaction: TransactionType,
         how: &Attempt,
         operated: Operated,
-        schedule: &Schedule,
+        statements: StatementTimes<'_>,
         count: impl FnOnce(&mut WorkloadCounters),
     ) {
         let committed = u64::from(*how == Attempt::Committed);
         self.went(operated.end_ns);
         self.totals.committed[transaction.index()] += committed;
-        self.pending(transaction, operated.begin_ns, schedule);
+        self.pending(transaction, operated.begin_ns);
         let in_window = self.current.phase == Phase::Window;
         let response_ns = operated.end_ns - operated.begin_ns;
-        if in_window && operated.begin_ns < schedule.warmup_ns() {
+        if in_window && operated.begin_ns < self.schedule.warmup_ns() {
             self.totals.begun_before_window[transaction.index()].record(response_ns);
         }
         let stats = &mut self.current.transactions[transaction.index()];
@@ -238,36 +226,16 @@ impl Recorder {
         self.totals.counters.merge(&counters);
         if in_window {
             self.current.counters.merge(&counters);
+            self.breakdowns[transaction.index()].add(response_ns, operated.waits, statements);
         }
     }
 
     /// A transaction ends, however: where the window is over and it began before that, it was in
     /// flight at the end of the window.
-    pub(crate) fn pending(
-        &mut self,
-        transaction: TransactionType,
-        begin_ns: u64,
-        schedule: &Schedule,
-    ) {
-        let end_ns = schedule.end_ns();
-        let is_pending = self.current.phase == Phase::Drain && begin_ns < end_ns;
-        if is_pending {
+    pub(crate) fn pending(&mut self, transaction: TransactionType, begin_ns: u64) {
+        let end_ns = self.schedule.end_ns();
+        if self.current.phase == Phase::Drain && begin_ns < end_ns {
             self.totals.in_flight[transaction.index()].record(end_ns - begin_ns);
-        }
-    }
-
-    /// Where the response time of a transaction went that has ended well. That of the window
-    /// counts.
-    pub(crate) fn spent(
-        &mut self,
-        transaction: TransactionType,
-        operated: &Operated,
-        waits: Waits,
-        statements: StatementTimes<'_>,
-    ) {
-        if self.current.phase == Phase::Window {
-            let response_ns = operated.end_ns - operated.begin_ns;
-            self.breakdowns[transaction.index()].add(response_ns, waits, statements);
         }
     }
 
@@ -287,8 +255,8 @@ impl Recorder {
     }
 
     /// A transaction of the schedule is due.
-    pub(crate) fn offered(&mut self, intended_ns: u64, schedule: &Schedule) {
-        self.advance(intended_ns, schedule);
+    pub(crate) fn offered(&mut self, intended_ns: u64) {
+        self.advance(intended_ns);
         self.interval_at(intended_ns).schedule.offered += 1;
     }
 
@@ -299,24 +267,24 @@ impl Recorder {
 
     /// The same because the window is over: it has waited until then. What it would have been was
     /// not drawn, so that it counts for the type that has least of its share.
-    pub(crate) fn never_begun(&mut self, intended_ns: u64, schedule: &Schedule) {
+    pub(crate) fn never_begun(&mut self, intended_ns: u64) {
         self.skipped(intended_ns);
-        let lag_ns = schedule.end_ns().saturating_sub(intended_ns);
+        let lag_ns = self.schedule.end_ns().saturating_sub(intended_ns);
         self.interval_at(intended_ns).schedule.lag.record(lag_ns);
         self.in_flight = self.in_flight.saturating_sub(1);
         let dealt = self.never_begun.iter().sum::<u64>() as f64 + 1.0;
         let lacking = |of: usize| self.types[of].share * dealt - self.never_begun[of] as f64;
-        let of = (0..self.types.len()).max_by(|a, b| lacking(*a).total_cmp(&lacking(*b)));
-        if let Some(of) = of {
+        let types = 0..self.types.len();
+        if let Some(of) = types.max_by(|a, b| lacking(*a).total_cmp(&lacking(*b))) {
             self.never_begun[of] += 1;
-            self.pending(TransactionType(of as u8), intended_ns, schedule);
+            self.pending(TransactionType(of as u8), intended_ns);
         }
     }
 
     /// A transaction of the schedule begins: it was due at the start of `lag_ns`, and now is the
     /// end.
-    pub(crate) fn begun(&mut self, lag_ns: Range<u64>, schedule: &Schedule) {
-        self.advance(lag_ns.end, schedule);
+    pub(crate) fn begun(&mut self, lag_ns: Range<u64>) {
+        self.advance(lag_ns.end);
         let stats = &mut self.current.schedule;
         let lag_ns = lag_ns.end.saturating_sub(lag_ns.start);
         stats.lag.record(lag_ns);
@@ -324,8 +292,8 @@ impl Recorder {
     }
 
     /// The recording of what terminals do at `now_ns`.
-    pub(crate) fn terminals_at(&mut self, now_ns: u64, schedule: &Schedule) -> &mut TerminalStats {
-        self.advance(now_ns, schedule);
+    pub(crate) fn terminals_at(&mut self, now_ns: u64) -> &mut TerminalStats {
+        self.advance(now_ns);
         &mut self.current.terminals
     }
 }
@@ -348,7 +316,7 @@ pub(crate) struct UnderWay {
 }
 
 /// Where a transaction ran, and its moments from the start of the run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Operated {
     /// [`crate::Client::server`].
     pub(crate) server: usize,
@@ -358,6 +326,7 @@ pub(crate) struct Operated {
     pub(crate) scheduled_try_ns: Option<u64>,
     /// End of the last try.
     pub(crate) end_ns: u64,
+    pub(crate) waits: Waits,
 }
 
 #[cfg(test)]
@@ -376,20 +345,17 @@ mod tests {
     const TYPES: &[TransactionInfo] =
         &[NEW_ORDER, TransactionInfo { name: "payment", is_primary: false, ..NEW_ORDER }];
 
-    fn schedule() -> Schedule {
-        Schedule::new(Instant::now(), 1_500..4_000, 1_000)
+    fn schedule() -> Arc<Schedule> {
+        Arc::new(Schedule::new(Instant::now(), 1_500..4_000, 1_000))
     }
 
-    fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64, schedule: &Schedule) {
-        recorder.advance(end_ns, schedule);
-        let operated = Operated { server: 0, begin_ns, scheduled_try_ns: None, end_ns };
-        recorder.ended_well(
-            TransactionType(1),
-            &Attempt::Committed,
-            operated,
-            schedule,
-            |counters| counters.0[0] += 1,
-        );
+    fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64) {
+        recorder.advance(end_ns);
+        let operated = Operated { begin_ns, end_ns, ..Operated::default() };
+        let (payment, statements) = (TransactionType(1), StatementTimes::default());
+        recorder.ended_well(payment, &Attempt::Committed, operated, statements, |counters| {
+            counters.0[0] += 1;
+        });
     }
 
     /// 32 connections of 3 s a transaction, evenly staggered: 10.67 end each second. Counting
@@ -401,7 +367,7 @@ mod tests {
         const WINDOW_MS: u64 = 25_000;
         let ms = |ms: u64| ms * 1_000_000;
         let (warmup, end) = (ms(10_000), ms(10_000 + WINDOW_MS));
-        let schedule = Schedule::new(Instant::now(), warmup..end, ms(1_000));
+        let schedule = Arc::new(Schedule::new(Instant::now(), warmup..end, ms(1_000)));
         let mut recorder = Recorder::new(TYPES, &schedule);
         for place in 1.. {
             // The last of each round of connections ends one response time after the round before.
@@ -410,10 +376,10 @@ mod tests {
                 break;
             }
             let begin_ns = end_ns.saturating_sub(ms(RESPONSE_MS));
-            committed(&mut recorder, begin_ns, end_ns, &schedule);
+            committed(&mut recorder, begin_ns, end_ns);
         }
         let mut window = TransactionStats::default();
-        for interval in recorder.finish(end + ms(RESPONSE_MS), &schedule) {
+        for interval in recorder.finish(end + ms(RESPONSE_MS)) {
             let payment = &interval.transactions[1];
             let length_ns = interval.end_offset_ns - interval.start_offset_ns;
             let expected = (CONNECTIONS * length_ns) as f64 / ms(RESPONSE_MS) as f64;
@@ -442,9 +408,9 @@ mod tests {
         for (begin_ns, end_ns) in
             [(0, 900), (1_400, 1_600), (1_600, 2_400), (2_400, 3_999), (3_999, 4_100)]
         {
-            committed(&mut recorder, begin_ns, end_ns, &schedule);
+            committed(&mut recorder, begin_ns, end_ns);
         }
-        let intervals = recorder.finish(5_000, &schedule);
+        let intervals = recorder.finish(5_000);
         let seen: Vec<_> = intervals
             .iter()
             .map(|i| {
@@ -478,9 +444,9 @@ mod tests {
     fn an_early_end_cuts_the_interval_under_way() {
         let schedule = schedule();
         let mut recorder = Recorder::new(TYPES, &schedule);
-        recorder.advance(2_000, &schedule);
+        recorder.advance(2_000);
         schedule.end_at(2_200);
-        let intervals = recorder.finish(2_300, &schedule);
+        let intervals = recorder.finish(2_300);
         let ends: Vec<_> = intervals.iter().map(|i| (i.phase, i.end_offset_ns)).collect();
         use Phase::{Drain, Warmup, Window};
         assert_eq!(ends, [(Warmup, 1_000), (Warmup, 1_500), (Window, 2_200), (Drain, 2_300)]);
@@ -492,14 +458,14 @@ mod tests {
         let schedule = schedule();
         let mut recorder = Recorder::new(TYPES, &schedule);
         for intended_ns in [1_600, 2_600] {
-            recorder.offered(intended_ns, &schedule);
+            recorder.offered(intended_ns);
             recorder.came(intended_ns);
         }
-        recorder.begun(1_600..1_700, &schedule);
-        recorder.advance(4_100, &schedule);
-        recorder.never_begun(2_600, &schedule);
+        recorder.begun(1_600..1_700);
+        recorder.advance(4_100);
+        recorder.never_begun(2_600);
         let mut window = crate::interval::ScheduleStats::default();
-        for interval in recorder.finish(4_200, &schedule) {
+        for interval in recorder.finish(4_200) {
             if interval.phase == Phase::Window {
                 window.merge(&interval.schedule);
             }
@@ -514,9 +480,9 @@ mod tests {
         let of_shares = |share| TransactionInfo { share, ..TYPES[0] };
         let types = Box::leak(Box::new([0.7, 0.3].map(of_shares)));
         let mut recorder = Recorder::new(types, &schedule);
-        recorder.never_begun(2_600, &schedule);
+        recorder.never_begun(2_600);
         assert_eq!(recorder.never_begun[..2], [1, 0]);
-        (1..10).for_each(|_| recorder.never_begun(2_600, &schedule));
+        (1..10).for_each(|_| recorder.never_begun(2_600));
         assert_eq!(recorder.never_begun[..2], [7, 3]);
     }
 
@@ -525,22 +491,22 @@ mod tests {
         let schedule = schedule();
         let mut recorder = Recorder::new(TYPES, &schedule);
         for intended_ns in [100, 1_600, 2_600, 3_900] {
-            recorder.offered(intended_ns, &schedule);
+            recorder.offered(intended_ns);
         }
-        recorder.advance(4_100, &schedule);
+        recorder.advance(4_100);
         recorder.skipped(1_600);
         recorder.skipped(3_900);
         let seen: Vec<_> = recorder
-            .finish(4_200, &schedule)
+            .finish(4_200)
             .iter()
             .map(|i| (i.schedule.offered, i.schedule.skipped))
             .collect();
         assert_eq!(seen, [(1, 0), (0, 0), (1, 1), (1, 0), (1, 1), (0, 0)]);
         // Once an interval was sent, the oldest that is here takes what belonged to it.
         let mut recorder = Recorder::new(TYPES, &schedule);
-        recorder.offered(3_600, &schedule);
+        recorder.offered(3_600);
         recorder.take_finished();
         recorder.skipped(1_600);
-        assert_eq!(recorder.finish(3_700, &schedule)[0].schedule.skipped, 1);
+        assert_eq!(recorder.finish(3_700)[0].schedule.skipped, 1);
     }
 }

@@ -56,6 +56,9 @@ pub enum Control {
     Abort(Abort),
 }
 
+/// Who is told of events, and says what to do next.
+type OnEvent<'a> = dyn FnMut(Event<'_>) -> Control + 'a;
+
 /// What a run counted. Intervals were reported as they came.
 #[derive(Clone, Debug, Default)]
 pub struct RunReport {
@@ -155,7 +158,7 @@ pub fn run<W: Workload>(
     workload: &W,
     options: &RunOptions,
     company: Company<'_>,
-    on_event: &mut dyn FnMut(Event<'_>) -> Control,
+    on_event: &mut OnEvent<'_>,
 ) -> Result<RunReport, RunError> {
     let types = workload.transactions();
     assert!(
@@ -240,7 +243,7 @@ fn wait_until_open(
     messages: &Receiver<Message>,
     workers: u32,
     options: &RunOptions,
-    on_event: &mut dyn FnMut(Event<'_>) -> Control,
+    on_event: &mut OnEvent<'_>,
 ) -> Result<(), RunError> {
     let mut ready = 0;
     while ready < workers {
@@ -334,7 +337,7 @@ impl Dispatcher {
     fn dispatch(
         mut self,
         messages: &Receiver<Message>,
-        on_event: &mut dyn FnMut(Event<'_>) -> Control,
+        on_event: &mut OnEvent<'_>,
     ) -> Result<RunReport, RunError> {
         self.obey(on_event(Event::Started));
         let mut last_tick = Instant::now();
@@ -369,7 +372,7 @@ impl Dispatcher {
         clock::real(Duration::from_nanos(next.saturating_sub(self.schedule.now_ns())))
     }
 
-    fn set_marks(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
+    fn set_marks(&mut self, on_event: &mut OnEvent<'_>) {
         let now_ns = self.schedule.now_ns();
         let (warmup_ns, end_ns) = (self.schedule.warmup_ns(), self.schedule.end_ns());
         let has_window = end_ns > warmup_ns;
@@ -429,11 +432,7 @@ impl Dispatcher {
         }
     }
 
-    fn take(
-        &mut self,
-        message: Message,
-        on_event: &mut dyn FnMut(Event<'_>) -> Control,
-    ) -> Result<(), RunError> {
+    fn take(&mut self, message: Message, on_event: &mut OnEvent<'_>) -> Result<(), RunError> {
         match message {
             Message::Interval(interval) => self.collect(*interval, on_event),
             Message::Finished(share) => {
@@ -469,7 +468,7 @@ impl Dispatcher {
     }
 
     /// Merges an interval with those of the other workers, and reports it once all have come.
-    fn collect(&mut self, interval: Interval, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
+    fn collect(&mut self, interval: Interval, on_event: &mut OnEvent<'_>) {
         self.open
             .entry(interval.key())
             .and_modify(|(count, merged)| {
@@ -481,7 +480,7 @@ impl Dispatcher {
     }
 
     /// Reports the intervals that all workers have reported.
-    fn close_whole(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
+    fn close_whole(&mut self, on_event: &mut OnEvent<'_>) {
         while let Some(first) =
             self.open.first_entry().filter(|first| first.get().0 >= self.workers)
         {
@@ -490,7 +489,7 @@ impl Dispatcher {
         }
     }
 
-    fn close(&mut self, interval: &Interval, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
+    fn close(&mut self, interval: &Interval, on_event: &mut OnEvent<'_>) {
         if interval.phase == Phase::Window {
             self.report.window_ns += interval.end_offset_ns - interval.start_offset_ns;
             self.report.statements += interval.statements;

@@ -3,11 +3,11 @@
 
 use crate::interval::Phase;
 use crate::options::RunOptions;
-use base::{Instant, clock, limits};
+use base::{Instant, clock, limits, lock};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{self, Duration};
 
 /// Where partners take part, an end of a phase that is decided on is at least so far ahead: word of
@@ -105,15 +105,10 @@ impl Schedule {
         self.end_ns.load(Ordering::Relaxed)
     }
 
-    fn begun_ns(&self) -> MutexGuard<'_, u64> {
-        // A number is never half written.
-        self.begun_ns.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The phase of the interval that begins at `start_ns`, and its end: from now on neither phase
     /// ends inside it, unless the whole run does.
     pub(crate) fn begin_interval(&self, start_ns: u64) -> (Phase, u64) {
-        let mut begun_ns = self.begun_ns();
+        let mut begun_ns = lock(&self.begun_ns);
         let (warmup_ns, run_end_ns) = (self.warmup_ns(), self.end_ns());
         if start_ns >= run_end_ns {
             return (Phase::Drain, u64::MAX);
@@ -131,14 +126,12 @@ impl Schedule {
     /// Ends a phase with the interval that is under way at `now_ns`; nothing where the phase is
     /// over.
     pub(crate) fn end_phase(&self, phase: Phase, now_ns: u64) {
-        let begun_ns = self.begun_ns();
+        let begun_ns = lock(&self.begun_ns);
         // Where all workers are late, as on a machine that stood still, intervals go on in the same
         // steps.
         let from_ns = now_ns + self.end_lead_ns;
-        let steps = match from_ns.checked_sub(*begun_ns) {
-            Some(late_ns) => late_ns / self.interval_ns + 1,
-            None => 0,
-        };
+        let late_ns = from_ns.checked_sub(*begun_ns);
+        let steps = late_ns.map_or(0, |late_ns| late_ns / self.interval_ns + 1);
         let at_ns = *begun_ns + steps * self.interval_ns;
         match phase {
             Phase::Warmup if at_ns < self.warmup_ns() => {
@@ -157,7 +150,7 @@ impl Schedule {
 
     /// Ends phases where another decided; false where an interval beyond such an end has begun.
     pub(crate) fn agree(&self, phases: PhaseOffsets) -> bool {
-        let begun_ns = self.begun_ns();
+        let begun_ns = lock(&self.begun_ns);
         let is_past = |end_ns: u64, known_ns: u64| end_ns < known_ns.min(*begun_ns);
         let is_late = is_past(phases.warmup_end_ns, self.warmup_ns())
             || is_past(phases.window_end_ns, self.end_ns());
@@ -216,17 +209,18 @@ mod tests {
     use crate::interval::Phase;
     use crate::interval::Phase::{Drain, Warmup, Window};
     use crate::recorder::Recorder;
-    use base::Instant;
+    use base::{Instant, lock};
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
-    fn schedule() -> Schedule {
-        Schedule::new(Instant::now(), 10_000..30_000, 1_000)
+    fn schedule() -> Arc<Schedule> {
+        Arc::new(Schedule::new(Instant::now(), 10_000..30_000, 1_000))
     }
 
     /// (phase, start, end) of the intervals so far.
-    fn seen(recorder: &mut Recorder, now_ns: u64, schedule: &Schedule) -> Vec<(Phase, u64, u64)> {
-        let all = recorder.finish(now_ns, schedule);
+    fn seen(recorder: &mut Recorder, now_ns: u64) -> Vec<(Phase, u64, u64)> {
+        let all = recorder.finish(now_ns);
         all.iter().map(|i| (i.phase, i.start_offset_ns, i.end_offset_ns)).collect()
     }
 
@@ -234,10 +228,10 @@ mod tests {
     fn a_phase_ends_with_the_interval_under_way() {
         let schedule = schedule();
         let mut recorder = Recorder::new(&[], &schedule);
-        recorder.advance(1_001, &schedule);
+        recorder.advance(1_001);
         schedule.end_phase(Warmup, 1_002);
         assert_eq!((schedule.warmup_ns(), schedule.end_ns()), (2_000, 22_000));
-        recorder.advance(2_500, &schedule);
+        recorder.advance(2_500);
         // It is over: another word on it says nothing of the window.
         schedule.end_phase(Warmup, 2_500);
         assert_eq!((schedule.warmup_ns(), schedule.end_ns()), (2_000, 22_000));
@@ -249,19 +243,19 @@ mod tests {
             (Window, 2_000, 3_000),
             (Drain, 3_000, 3_100),
         ];
-        assert_eq!(seen(&mut recorder, 3_100, &schedule), expected);
+        assert_eq!(seen(&mut recorder, 3_100), expected);
     }
 
     #[test]
     fn no_interval_that_was_begun_is_cut() {
         let schedule = schedule();
         let (mut fast, mut slow) = (Recorder::new(&[], &schedule), Recorder::new(&[], &schedule));
-        fast.advance(5_000, &schedule);
+        fast.advance(5_000);
         // This thread read the clock before the other began the next interval.
         schedule.end_phase(Warmup, 4_999);
         assert_eq!(schedule.warmup_ns(), 6_000);
         let ends = |recorder: &mut Recorder| {
-            let all = seen(recorder, 6_500, &schedule);
+            let all = seen(recorder, 6_500);
             all.iter().map(|i| i.2).collect::<Vec<_>>()
         };
         let expected = [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 6_500];
@@ -293,18 +287,18 @@ mod tests {
         let ends = |warmup_end_ns, window_end_ns| PhaseOffsets { warmup_end_ns, window_end_ns };
         let followed = schedule();
         let mut recorder = Recorder::new(&[], &followed);
-        recorder.advance(2_500, &followed);
+        recorder.advance(2_500);
         assert!(followed.agree(ends(4_000, 20_000)));
         assert_eq!((followed.warmup_ns(), followed.end_ns()), (4_000, 20_000));
         // An interval beyond either has begun.
-        recorder.advance(6_500, &followed);
+        recorder.advance(6_500);
         assert!(!followed.agree(ends(4_000, 6_000)));
         assert!(!schedule_begun_to(5_500).agree(ends(3_000, 20_000)));
     }
 
-    fn schedule_begun_to(now_ns: u64) -> Schedule {
+    fn schedule_begun_to(now_ns: u64) -> Arc<Schedule> {
         let schedule = schedule();
-        Recorder::new(&[], &schedule).advance(now_ns, &schedule);
+        Recorder::new(&[], &schedule).advance(now_ns);
         schedule
     }
 
@@ -313,7 +307,7 @@ mod tests {
     #[test]
     fn workers_agree_whenever_a_phase_ends() {
         for round in 0..200 {
-            let schedule = Schedule::new(Instant::now(), 50_000..100_000, 1_000);
+            let schedule = Arc::new(Schedule::new(Instant::now(), 50_000..100_000, 1_000));
             let is_done = AtomicBool::new(false);
             let all: Vec<Vec<(Phase, u64, u64)>> = thread::scope(|scope| {
                 let worker = || {
@@ -321,15 +315,17 @@ mod tests {
                     let mut now_ns = 0;
                     while now_ns < 120_000 {
                         now_ns += 700;
-                        recorder.advance(now_ns, &schedule);
+                        recorder.advance(now_ns);
                     }
                     is_done.store(true, Ordering::Relaxed);
-                    seen(&mut recorder, 120_000, &schedule)
+                    seen(&mut recorder, 120_000)
                 };
                 let workers: Vec<_> = (0..4).map(|_| scope.spawn(worker)).collect();
                 // The end of the warm-up comes anywhere in it.
                 let wanted = round * 250;
-                while *schedule.begun_ns() < wanted && !is_done.load(Ordering::Relaxed) {}
+                while *lock(&schedule.begun_ns) < wanted && !is_done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
                 schedule.end_phase(Warmup, wanted);
                 workers.into_iter().map(|worker| worker.join().unwrap()).collect()
             });

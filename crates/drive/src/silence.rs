@@ -139,7 +139,9 @@ mod tests {
     use crate::merge::Merge;
     use crate::recorder::{Operated, Recorder};
     use crate::schedule::Schedule;
+    use crate::timed::StatementTimes;
     use base::{Instant, Random};
+    use std::sync::Arc;
 
     const S: u64 = 1_000_000_000;
 
@@ -198,24 +200,24 @@ mod tests {
     }
 
     /// What a worker that carries these records.
-    fn recorded(of: &[(u64, u64)], schedule: &Schedule) -> Vec<Interval> {
+    fn recorded(of: &[(u64, u64)], schedule: &Arc<Schedule>) -> Vec<Interval> {
         let begins = of.iter().map(|(begin_ns, _)| (*begin_ns, None));
         let ends = of.iter().map(|(begin_ns, end_ns)| (*end_ns, Some(*begin_ns)));
         let mut events: Vec<(u64, Option<u64>)> = begins.chain(ends).collect();
         events.retain(|(at_ns, _)| *at_ns < END);
         events.sort_unstable();
         let mut recorder = Recorder::new(TYPES, schedule);
-        for (end_ns, begun) in events {
-            recorder.advance(end_ns, schedule);
+        for (at_ns, begun) in events {
+            recorder.advance(at_ns);
             let Some(begin_ns) = begun else {
-                recorder.came(end_ns);
+                recorder.came(at_ns);
                 continue;
             };
-            let operated = Operated { server: 0, begin_ns, scheduled_try_ns: None, end_ns };
-            let work = TransactionType(0);
-            recorder.ended_well(work, &Attempt::Committed, operated, schedule, |_| {});
+            let operated = Operated { begin_ns, end_ns: at_ns, ..Operated::default() };
+            let (work, statements) = (TransactionType(0), StatementTimes::default());
+            recorder.ended_well(work, &Attempt::Committed, operated, statements, |_| {});
         }
-        recorder.finish(END, schedule)
+        recorder.finish(END)
     }
 
     fn silences(of: &[Interval]) -> Vec<Silence> {
@@ -234,7 +236,7 @@ mod tests {
         for round in 0..300 {
             let mut random = Random::new(round, &[]);
             let interval_ns = [S / 3, S, 7 * S][random.below(3) as usize];
-            let schedule = Schedule::new(Instant::now(), 5 * S..30 * S, interval_ns);
+            let schedule = Arc::new(Schedule::new(Instant::now(), 5 * S..30 * S, interval_ns));
             let workers: Vec<Vec<(u64, u64)>> =
                 (0..=random.below(3)).map(|_| transactions(&mut random)).collect();
             let mut merged: Vec<Interval> = Vec::new();

@@ -46,15 +46,11 @@ impl<O> TerminalQueue<O> {
     }
 
     /// Gives up what waits still, when nobody is left to serve it.
-    pub(crate) fn give_up(&self, schedule: &Schedule, recorder: &mut Recorder) {
+    pub(crate) fn give_up(&self, recorder: &mut Recorder) {
+        let why = "the run ended before a connection was free for it";
         while let Some(request) = self.requests.try_pop() {
-            recorder.pending(request.transaction, request.begin_ns, schedule);
-            refuse(
-                request.transaction,
-                "never_begun",
-                "the run ended before a connection was free for it",
-                recorder,
-            );
+            recorder.pending(request.transaction, request.begin_ns);
+            refuse(request.transaction, "never_begun", why, recorder);
         }
     }
 }
@@ -131,7 +127,7 @@ impl<S: Source> Terminal<'_, S> {
     fn at_terminals(&self, record: impl FnOnce(&mut TerminalStats, u64)) {
         let now_ns = self.schedule.now_ns();
         let mut recorder = self.recorder.borrow_mut();
-        record(recorder.terminals_at(now_ns, self.schedule), now_ns);
+        record(recorder.terminals_at(now_ns), now_ns);
     }
 
     /// Submits one transaction and waits for its answer; a deferred one is answered when it has

@@ -39,17 +39,8 @@ pub struct Timed<S> {
 impl<S: Session> Timed<S> {
     /// Measures the statements of this session from now on.
     pub fn new(session: S) -> Timed<S> {
-        Timed {
-            session,
-            clock: Clock {
-                kinds: vec!["commit", "rollback", "other"],
-                by_statement: Vec::new(),
-                unanswered: VecDeque::new(),
-                sent_before: 0,
-                partial_ns: 0,
-                times: Vec::new(),
-            },
-        }
+        let kinds = vec!["commit", "rollback", "other"];
+        Timed { session, clock: Clock { kinds, ..Clock::default() } }
     }
 
     /// Forgets the statements so far.
@@ -69,6 +60,7 @@ impl<S: Session> Timed<S> {
 }
 
 /// What is known of the statements of a session.
+#[derive(Default)]
 struct Clock {
     kinds: Vec<&'static str>,
     /// By the number of the prepared statement.

@@ -91,7 +91,7 @@ pub(crate) fn work<W: Workload>(work: &Work<'_, W>, messages: &Sender<Message>, 
     let mut recorder = recorder.into_inner();
     match driven {
         Ok(abandoned) => {
-            for interval in recorder.finish(schedule.now_ns(), &schedule) {
+            for interval in recorder.finish(schedule.now_ns()) {
                 tell(Message::Interval(Box::new(interval)));
             }
             let Recorder { totals, breakdowns, .. } = recorder;
@@ -208,17 +208,17 @@ impl<W: Workload> Work<'_, W> {
             _ => {}
         }
         loop {
-            let boundary = recorder.borrow().current_end_ns(schedule).min(schedule.drain_end_ns());
+            let boundary = recorder.borrow().current_end_ns().min(schedule.drain_end_ns());
             // A stop or an abort may come at any time; looking for it a few times a second costs
             // nothing.
             let look = Instant::now() + LOOK_EVERY;
             tasks.run_until(Some(schedule.instant(boundary).min(look)))?;
             let now_ns = schedule.now_ns();
             let mut recorder = recorder.borrow_mut();
-            feed.advance(now_ns, schedule, &mut recorder);
-            recorder.advance(now_ns, schedule);
+            feed.advance(now_ns, &mut recorder);
+            recorder.advance(now_ns);
             if schedule.is_over() {
-                feed.end(schedule, &mut recorder);
+                feed.end(&mut recorder);
             }
             for interval in recorder.take_finished() {
                 let _ = messages.send(Message::Interval(Box::new(interval)));
@@ -228,9 +228,9 @@ impl<W: Workload> Work<'_, W> {
             let ended = alive.get() == 0 && (schedule.is_over() || !scheduled);
             if ended || schedule.aborted() || now_ns >= schedule.drain_end_ns() {
                 let abandoned: Vec<_> = under_way.iter().filter_map(Cell::get).collect();
-                abandoned.iter().for_each(|under_way| recorder.abandoned(*under_way, schedule));
+                abandoned.iter().for_each(|under_way| recorder.abandoned(*under_way));
                 if let Feed::Terminals(queue) = &feed {
-                    queue.give_up(schedule, &mut recorder);
+                    queue.give_up(&mut recorder);
                 }
                 return Ok(abandoned.iter().filter(|of| !of.is_paused).count());
             }

@@ -69,6 +69,9 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
         ("write_response_ns", AccessKind::Write, OfKind::ResponseSumNs),
         ("flushes", AccessKind::Flush, OfKind::Requests),
         ("flush_response_ns", AccessKind::Flush, OfKind::ResponseSumNs),
+        ("session_read_ns", AccessKind::Read, OfKind::SessionNs),
+        ("session_write_ns", AccessKind::Write, OfKind::SessionNs),
+        ("session_flush_ns", AccessKind::Flush, OfKind::SessionNs),
     ] {
         let value = page.of_kind(role, kind, word);
         into.counter(Shim, name, role.name(), as_stored(value));
@@ -79,9 +82,6 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
         ("overruns", OfRole::Overruns),
         ("judged", OfRole::Judged),
         ("within_tolerance", OfRole::WithinTolerance),
-        ("session_read_ns", OfRole::SessionReadNs),
-        ("session_write_ns", OfRole::SessionWriteNs),
-        ("session_flush_ns", OfRole::SessionFlushNs),
         ("programmed_bytes", OfRole::ProgrammedBytes),
     ] {
         let value = page.of_role(role, word);
@@ -137,11 +137,9 @@ mod tests {
         for (kind, requests) in
             [(AccessKind::Read, 10), (AccessKind::Write, 20), (AccessKind::Flush, 30)]
         {
-            for (word, more) in
-                [(OfKind::Requests, 0), (OfKind::Bytes, 1), (OfKind::ResponseSumNs, 2)]
-            {
-                let word = kind_word(Role::Redo, kind, word);
-                put(&mut page, word, requests + more);
+            let words = [OfKind::Requests, OfKind::Bytes, OfKind::ResponseSumNs, OfKind::SessionNs];
+            for (word, value) in words.into_iter().zip(requests..) {
+                put(&mut page, kind_word(Role::Redo, kind, word), value);
             }
         }
         let of_role = [
@@ -151,9 +149,6 @@ mod tests {
             OfRole::Judged,
             OfRole::WithinTolerance,
             OfRole::Overruns,
-            OfRole::SessionReadNs,
-            OfRole::SessionWriteNs,
-            OfRole::SessionFlushNs,
             OfRole::ProgrammedBytes,
             OfRole::Unsettled,
         ];
@@ -185,11 +180,11 @@ mod tests {
             ("judged", "redo", 43),
             ("within_tolerance", "redo", 44),
             ("overruns", "redo", 45),
-            ("session_read_ns", "redo", 46),
-            ("session_write_ns", "redo", 47),
-            ("session_flush_ns", "redo", 48),
-            ("programmed_bytes", "redo", 49),
-            ("unsettled", "redo", 50),
+            ("session_read_ns", "redo", 13),
+            ("session_write_ns", "redo", 23),
+            ("session_flush_ns", "redo", 33),
+            ("programmed_bytes", "redo", 46),
+            ("unsettled", "redo", 47),
             ("reads", "binlog", 0),
             ("flushes", "binlog", 5),
             ("cache_pages", "", 70),

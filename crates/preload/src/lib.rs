@@ -5,7 +5,7 @@
 
 use libc::{c_int, c_long, c_void};
 use std::ffi::CStr;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The exit code of an environment that is not fit.
@@ -52,12 +52,8 @@ impl Function {
 
 /// Where the library begins that a function is in; null where that is not known.
 fn library(function: *mut c_void) -> *mut c_void {
-    let mut found = libc::Dl_info {
-        dli_fname: null(),
-        dli_fbase: null_mut(),
-        dli_sname: null(),
-        dli_saddr: null_mut(),
-    };
+    // SAFETY: of four pointers, all of which may be null.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: it is only looked up, and what is found is written to what is ours.
     unsafe { libc::dladdr(function, &raw mut found) };
     found.dli_fbase

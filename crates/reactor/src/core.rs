@@ -67,10 +67,7 @@ pub(crate) struct Core {
 const ALARM: u64 = u64::MAX;
 
 fn timespec(duration: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: duration.subsec_nanos().into(),
-    }
+    duration.try_into().unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
 }
 
 thread_local! {
@@ -209,21 +206,15 @@ impl PolledSocket {
     /// Registers a non-blocking socket; it counts as readable until a read said otherwise.
     pub fn register(socket: BorrowedFd<'_>) -> io::Result<PolledSocket> {
         let core = Core::of_this_thread()?;
-        let fresh = Slot { readable: true, closed: false, writable: true, waiting: None, wait: 0 };
-        let slot = match core.free_slots.borrow_mut().pop() {
-            Some(slot) => {
-                let slots = &mut core.slots.borrow_mut();
-                // Waits of the slot's last owner may still be noted.
-                let wait = slots[slot].wait + 1;
-                slots[slot] = Slot { wait, ..fresh };
-                slot
-            }
-            None => {
-                let mut slots = core.slots.borrow_mut();
-                slots.push(fresh);
-                slots.len() - 1
-            }
-        };
+        let mut slots = core.slots.borrow_mut();
+        let slot = core.free_slots.borrow_mut().pop().unwrap_or(slots.len());
+        if slot == slots.len() {
+            slots.push(Slot::default());
+        }
+        // Waits of the slot's last owner may still be noted.
+        let wait = slots[slot].wait + 1;
+        slots[slot] = Slot { readable: true, closed: false, writable: true, waiting: None, wait };
+        drop(slots);
         let source = PolledSocket { core, slot };
         let data = epoll::EventData::new_u64(slot as u64);
         epoll::add(&source.core.epoll, socket, data, READING)?;

@@ -11,13 +11,14 @@ use crate::meter::CountedRequest;
 use crate::record;
 use crate::state::ShimState;
 use crate::system::system;
+use base::lock;
 use device::cut::EntryTicket;
 use libc::c_int;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const CONTEXTS_MAX: usize = 256;
 const FREE: u64 = 0;
@@ -128,7 +129,7 @@ pub(crate) fn find(id: u64) -> Option<&'static Context> {
 pub(crate) fn register(id: u64, requests: usize) -> bool {
     let capacity = requests.clamp(REQUESTS_MIN, REQUESTS_MAX);
     for context in &CONTEXTS {
-        let mut table = context.lock();
+        let mut table = lock(&context.table);
         if context.id.load(Ordering::Relaxed) == FREE {
             *table = ContextTable {
                 emulated: BinaryHeap::with_capacity(capacity),
@@ -145,10 +146,6 @@ pub(crate) fn register(id: u64, requests: usize) -> bool {
 }
 
 impl Context {
-    fn lock(&self) -> MutexGuard<'_, ContextTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is(&self, id: u64) -> bool {
         self.id.load(Ordering::Acquire) == id
     }
@@ -157,15 +154,13 @@ impl Context {
     pub(crate) fn reserve(&self) -> bool {
         let capacity = self.capacity.load(Ordering::Relaxed);
         let more = |count: u32| (count < capacity).then(|| count + 1);
-        let counted = &self.emulated_count;
-        let taken = counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        taken.is_ok()
+        self.emulated_count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
     /// A request that a place was kept for has been done on the host.
     pub(crate) fn push(&self, request: EmulatedRequest) {
         let when_ns = request.flight.when_ns();
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         let is_first = table.emulated.peek().is_none_or(|first| when_ns < first.flight.when_ns());
         table.emulated.push(request);
         drop(table);
@@ -185,7 +180,7 @@ impl Context {
     /// A request is about to be given to the kernel.
     pub(crate) fn enter_kernel(&self, request: Option<InKernel>) {
         self.kernel_count.fetch_add(1, Ordering::Relaxed);
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         // What does not fit is not counted: the kernel takes somewhat more than it was asked for.
         if let Some(request) = request
             && table.in_kernel.len() < table.in_kernel.capacity()
@@ -198,9 +193,8 @@ impl Context {
     pub(crate) fn leave_kernel(&self, object: u64) -> Option<InKernel> {
         // The context may have gone meanwhile.
         let less = |count: u32| count.checked_sub(1);
-        let counted = &self.kernel_count;
-        let _ = counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        let mut table = self.lock();
+        let _ = self.kernel_count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        let mut table = lock(&self.table);
         let at = table.in_kernel.iter().position(|request| request.object == object)?;
         Some(table.in_kernel.swap_remove(at))
     }
@@ -208,7 +202,7 @@ impl Context {
     /// Takes what is due, in the order in which it was due, and asks the model again for what is
     /// queued. Returns when there is something to do next (`u64::MAX`: never).
     fn take_due(&self, state: &ShimState, since_ns: u64, events: &mut Events) -> u64 {
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         loop {
             let Some(mut first) = table.emulated.peek_mut() else {
                 return u64::MAX;
@@ -271,10 +265,8 @@ impl Context {
         let since_ns = clock::now_ns();
         if state.devices.is_empty() {
             // Nothing comes from here: one call of the kernel, as without the shim.
-            let wait_ns = match until_ns {
-                u64::MAX => u64::MAX,
-                until_ns => until_ns.saturating_sub(since_ns),
-            };
+            let left_ns = until_ns.saturating_sub(since_ns);
+            let wait_ns = if until_ns == u64::MAX { u64::MAX } else { left_ns };
             return self.take_from_kernel(id, min, wait_ns, state, events);
         }
         loop {
@@ -283,19 +275,19 @@ impl Context {
             let in_kernel = self.kernel_count.load(Ordering::Relaxed) > 0;
             if in_kernel && !events.is_full() {
                 let result = self.take_from_kernel(id, 0, 0, state, events);
-                if result < 0 && events.count() == 0 {
+                if result < 0 && events.count == 0 {
                     return result;
                 }
             }
-            if events.count() >= min {
-                return events.count() as i64;
+            if events.count >= min {
+                return events.count as i64;
             }
             if !self.is(id) {
                 return events.count_or(libc::EINVAL);
             }
             let now_ns = clock::now_ns();
             if now_ns >= until_ns {
-                return events.count() as i64;
+                return events.count as i64;
             }
             let until_ns = until_ns.min(next_ns);
             let interrupted = if in_kernel {
@@ -323,8 +315,7 @@ impl Context {
             state.wait_until(until_ns);
             return false;
         }
-        let left_ns = if until_ns == u64::MAX { u64::MAX } else { left_ns };
-        let min = min.saturating_sub(events.count()).max(1);
+        let min = min.saturating_sub(events.count).max(1);
         let result = self.take_from_kernel(id, min, left_ns.min(slice_ns), state, events);
         result == -i64::from(libc::EINTR)
     }
@@ -333,7 +324,7 @@ impl Context {
     fn wait_here(&self, state: &ShimState, seen: u32, until_ns: u64) -> bool {
         let sleep_until_ns = match until_ns {
             u64::MAX => u64::MAX,
-            until_ns => until_ns.saturating_sub(clock::margin_ns(state.spin)),
+            until_ns => until_ns.saturating_sub(clock::margin_ns(state.setup.spin)),
         };
         if clock::now_ns() < sleep_until_ns {
             self.waiters.fetch_add(1, Ordering::SeqCst);
@@ -359,7 +350,7 @@ impl Context {
         self.id.store(GOING, Ordering::Release);
         self.wake();
         loop {
-            let request = self.lock().emulated.pop();
+            let request = lock(&self.table).emulated.pop();
             let Some(mut request) = request else { break };
             let since_ns = clock::now_ns();
             request.flight.wait(state);
@@ -367,7 +358,7 @@ impl Context {
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
         }
         let now_ns = clock::now_ns();
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         while let Some(request) = table.in_kernel.pop() {
             state.meter.end(request.counted, now_ns, Some(0));
         }
@@ -386,10 +377,6 @@ impl Events {
     /// `events` has room for that many, as the program promises.
     pub(crate) fn new(events: *mut IoEvent, room: usize) -> Events {
         Events { events, room, count: 0 }
-    }
-
-    fn count(&self) -> usize {
-        self.count
     }
 
     /// What has been taken would be lost with an error.

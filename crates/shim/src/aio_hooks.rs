@@ -1,8 +1,6 @@
 //! The functions of libaio. Errors are returned as negative numbers, as libaio does.
 
 use crate::aio::{self, Context, EmulatedRequest, Events, InKernel, IoEvent};
-use crate::clock;
-use crate::faults;
 use crate::files::{self, Open};
 use crate::flight::{Extent, Flight};
 use crate::io_hooks::real;
@@ -10,7 +8,7 @@ use crate::meter::CountedRequest;
 use crate::state::{Inside, ShimState, state};
 use crate::system::system;
 use crate::transfer::{FileRequest, TransferLength};
-use device::Role;
+use crate::{clock, faults};
 use device::page::AccessKind;
 use libc::{c_int, c_long, iovec, sigset_t, timespec};
 use preload::{as_libaio, errno};
@@ -39,20 +37,22 @@ const HAS_EVENT_FD: u32 = 1;
 #[derive(Clone, Copy)]
 struct AioOperation {
     kind: AccessKind,
-    is_vector: bool,
+    length: TransferLength,
 }
 
 impl AioOperation {
     fn from_iocb(iocb: &Iocb) -> Option<AioOperation> {
-        let (kind, is_vector) = match iocb.opcode {
-            0 => (AccessKind::Read, false),
-            1 => (AccessKind::Write, false),
-            2 | 3 => (AccessKind::Flush, false),
-            7 => (AccessKind::Read, true),
-            8 => (AccessKind::Write, true),
+        let bytes = TransferLength::Bytes(iocb.bytes as usize);
+        let vector = TransferLength::Vector(iocb.buffer as *const iovec, iocb.bytes as c_int);
+        let (kind, length) = match iocb.opcode {
+            0 => (AccessKind::Read, bytes),
+            1 => (AccessKind::Write, bytes),
+            2 | 3 => (AccessKind::Flush, TransferLength::Bytes(0)),
+            7 => (AccessKind::Read, vector),
+            8 => (AccessKind::Write, vector),
             _ => return None,
         };
-        Some(AioOperation { kind, is_vector })
+        Some(AioOperation { kind, length })
     }
 }
 
@@ -67,16 +67,6 @@ fn emulated(state: &ShimState, iocb: &Iocb) -> Option<(AioOperation, Open)> {
     state.is_file_emulated(open.file()).then_some((operation, open))
 }
 
-fn length(iocb: &Iocb, operation: AioOperation) -> u64 {
-    match operation {
-        AioOperation { kind: AccessKind::Flush, .. } => 0,
-        AioOperation { is_vector: false, .. } => iocb.bytes,
-        AioOperation { is_vector: true, .. } => {
-            TransferLength::Vector(iocb.buffer as *const iovec, iocb.bytes as c_int).bytes()
-        }
-    }
-}
-
 /// Does a request on the host and leaves it until it is due. Returns 1, or an error.
 fn submit_here(
     state: &ShimState,
@@ -88,7 +78,7 @@ fn submit_here(
         return -libc::EAGAIN;
     }
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
-    let extent = Extent { offset, bytes: length(iocb, operation) };
+    let extent = Extent { offset, bytes: operation.length.bytes() };
     let request = FileRequest::new(state, (iocb.fd as c_int, open), operation.kind, extent);
     let refusal = request.refusal(state);
     let ticket = if refusal.is_none() { request.record(state) } else { None };
@@ -119,17 +109,16 @@ fn submit_here(
 
 /// Returns what the completion tells: bytes or a negative error.
 fn on_host(iocb: &Iocb, operation: AioOperation, is_emulated: bool) -> isize {
-    let fd = iocb.fd as c_int;
-    let (buffer, bytes) = (iocb.buffer as *mut libc::c_void, iocb.bytes as usize);
-    let (vector, count) = (iocb.buffer as *const iovec, iocb.bytes as c_int);
-    let result = match (operation.kind, operation.is_vector) {
-        (AccessKind::Read, false) => real::pread(fd, buffer, bytes, iocb.offset),
-        (AccessKind::Write, false) => {
-            let offset = u64::try_from(iocb.offset).unwrap_or(0);
-            faults::write(fd, offset, bytes, |done| real::pwrite(fd, buffer, done, iocb.offset))
+    use TransferLength::{Bytes, Vector};
+    let (fd, at, buffer) = (iocb.fd as c_int, iocb.offset, iocb.buffer as *mut libc::c_void);
+    let result = match (operation.kind, operation.length) {
+        (AccessKind::Read, Bytes(bytes)) => real::pread(fd, buffer, bytes, at),
+        (AccessKind::Write, Bytes(bytes)) => {
+            let offset = u64::try_from(at).unwrap_or(0);
+            faults::write(fd, offset, bytes, |done| real::pwrite(fd, buffer, done, at))
         }
-        (AccessKind::Read, true) => real::preadv(fd, vector, count, iocb.offset),
-        (AccessKind::Write, true) => real::pwritev(fd, vector, count, iocb.offset),
+        (AccessKind::Read, Vector(vector, count)) => real::preadv(fd, vector, count, at),
+        (AccessKind::Write, Vector(vector, count)) => real::pwritev(fd, vector, count, at),
         (AccessKind::Flush, _) if is_emulated => 0,
         (AccessKind::Flush, _) => real::fsync(fd) as isize,
     };
@@ -147,11 +136,7 @@ fn forward(
         // SAFETY: the program passes that many pointers to control blocks.
         let object = unsafe { *iocbs.wrapping_add(at) };
         // SAFETY: as above.
-        let counted = counted_role(state, unsafe { &*object }).map(|(role, kind)| {
-            let began_ns = clock::now_ns();
-            state.meter.begin(role, began_ns);
-            CountedRequest { role, kind, began_ns }
-        });
+        let counted = counted(state, unsafe { &*object });
         let object = object as u64;
         context.enter_kernel(counted.map(|counted| InKernel { object, counted }));
     }
@@ -168,23 +153,20 @@ fn forward(
     result
 }
 
-fn counted_role(state: &ShimState, iocb: &Iocb) -> Option<(Role, AccessKind)> {
+/// Counts a request of a file that is seen.
+fn counted(state: &ShimState, iocb: &Iocb) -> Option<CountedRequest> {
     let operation = AioOperation::from_iocb(iocb)?;
     let file = files::seen(iocb.fd as c_int)?.file();
-    let offset = u64::try_from(iocb.offset).unwrap_or(0);
-    Some((state.role_at(file, offset), operation.kind))
+    let role = state.role_at(file, u64::try_from(iocb.offset).unwrap_or(0));
+    Some(state.meter.begin(role, operation.kind, clock::now_ns()))
 }
 
 /// When a wait that the program passes is over.
 fn end_of_wait_ns(timeout: *const timespec) -> u64 {
     // SAFETY: null, or a time that the program passes.
-    match unsafe { timeout.as_ref() } {
-        None => u64::MAX,
-        Some(timeout) => {
-            let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000);
-            clock::now_ns().saturating_add(wait_ns.saturating_add(timeout.tv_nsec as u64))
-        }
-    }
+    let Some(timeout) = (unsafe { timeout.as_ref() }) else { return u64::MAX };
+    let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000);
+    clock::now_ns().saturating_add(wait_ns.saturating_add(timeout.tv_nsec as u64))
 }
 
 preload::exports! { "C"

@@ -31,7 +31,7 @@ thread_local! {
 pub(crate) fn a_session_began() {
     let sessions = SESSIONS.fetch_add(1, Ordering::Relaxed) + 1;
     // Each has another time to its first stack, so that they do not take them together.
-    DUE_NS.with(|due| due.set(period_ns(sessions)));
+    DUE_NS.set(period_ns(sessions));
 }
 
 /// How much a thread waits between its stacks beside so many.
@@ -62,12 +62,12 @@ fn blocked<T>(call: impl FnOnce() -> T) -> T {
 
 /// Adds the periods that end in a wait to the place that a session waits in.
 fn place(state: &ShimState, ns: u64) {
-    let due_ns = DUE_NS.with(Cell::get);
+    let due_ns = DUE_NS.get();
     let Some(beyond_ns) = ns.checked_sub(due_ns) else {
-        return DUE_NS.with(|due| due.set(due_ns - ns));
+        return DUE_NS.set(due_ns - ns);
     };
     let period_ns = period_ns(SESSIONS.load(Ordering::Relaxed));
-    DUE_NS.with(|due| due.set(period_ns - beyond_ns % period_ns));
+    DUE_NS.set(period_ns - beyond_ns % period_ns);
     keeping_errno(|| {
         let stack = CallStack::here();
         state.meter.waited_at(stack.addresses(), (1 + beyond_ns / period_ns) * period_ns);
@@ -101,12 +101,6 @@ struct CallStack {
     frames: usize,
 }
 
-/// A frame of a stack, as the unwinder knows it.
-#[repr(C)]
-struct Frame {
-    _private: [u8; 0],
-}
-
 const NO_REASON: c_int = 0;
 const END_OF_STACK: c_int = 5;
 
@@ -114,10 +108,10 @@ const END_OF_STACK: c_int = 5;
 // allocates nothing.
 unsafe extern "C" {
     fn _Unwind_Backtrace(
-        each: extern "C" fn(*mut Frame, *mut c_void) -> c_int,
+        each: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
         argument: *mut c_void,
     ) -> c_int;
-    fn _Unwind_GetIP(frame: *mut Frame) -> usize;
+    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
 }
 
 impl CallStack {
@@ -133,7 +127,7 @@ impl CallStack {
     }
 }
 
-extern "C" fn push(frame: *mut Frame, stack: *mut c_void) -> c_int {
+extern "C" fn push(frame: *mut c_void, stack: *mut c_void) -> c_int {
     // SAFETY: `CallStack::here` passes its stack, which nobody else uses meanwhile, and the
     // unwinder a frame of it.
     let (stack, address) = unsafe { (&mut *stack.cast::<CallStack>(), _Unwind_GetIP(frame)) };

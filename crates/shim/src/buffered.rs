@@ -1,12 +1,11 @@
 //! Emulated files that are not opened for direct I/O: through the modelled page cache.
 
 use crate::cache::{PAGE_BYTES, PageRun, RUN_PAGES_MAX, UNDECIDED};
-use crate::clock;
 use crate::files::file_bytes;
 use crate::flight::Extent;
-use crate::readers;
 use crate::state::ShimState;
 use crate::write_back::{ReadBatch, WRITE_BACK, cache_changed};
+use crate::{clock, readers};
 use device::page::{AccessKind, Global};
 use libc::c_int;
 use preload::keeping_errno;
@@ -21,14 +20,9 @@ pub(crate) struct BufferedRequest {
     pub(crate) extent: Extent,
 }
 
-/// The program may ask for anything.
-fn end_of(extent: Extent) -> u64 {
-    extent.offset.saturating_add(extent.bytes)
-}
-
 fn pages_of(extent: Extent) -> Range<u32> {
     let first = extent.offset / PAGE_BYTES;
-    let end = end_of(extent).div_ceil(PAGE_BYTES);
+    let end = extent.end().div_ceil(PAGE_BYTES);
     // No page has the last number, so that there is one after each.
     let number = |page: u64| u32::try_from(page).unwrap_or(u32::MAX).min(u32::MAX - 1);
     number(first)..number(end)
@@ -42,11 +36,8 @@ pub(crate) fn transfer(
     call: impl FnOnce() -> isize,
 ) -> isize {
     // Pages of which only a part is written are read first, where there is something to read.
-    let bytes_before = if kind == AccessKind::Write && is_partial(request.extent) {
-        file_bytes(request.fd)
-    } else {
-        0
-    };
+    let needs_read = kind == AccessKind::Write && is_partial(request.extent);
+    let bytes_before = if needs_read { file_bytes(request.fd) } else { 0 };
     keeping_errno(|| WRITE_BACK.run_writeback(state));
     // What the host takes is a part of what the device takes, not beside it.
     let began_ns = clock::now_ns();
@@ -65,43 +56,35 @@ pub(crate) fn transfer(
 }
 
 fn is_partial(extent: Extent) -> bool {
-    !extent.offset.is_multiple_of(PAGE_BYTES) || !end_of(extent).is_multiple_of(PAGE_BYTES)
+    !extent.offset.is_multiple_of(PAGE_BYTES) || !extent.end().is_multiple_of(PAGE_BYTES)
 }
 
 fn read(state: &ShimState, request: BufferedRequest, began_ns: u64) {
     let pages = pages_of(request.extent);
-    let window = readers::window_bytes(request.fd, &pages, state.read_ahead_bytes);
-    let ahead_end = if window > 0 {
+    let window = readers::window_bytes(request.fd, &pages, state.setup.cache.read_ahead_bytes);
+    let mut ahead_end = 0;
+    if window > 0 {
         let end = u64::from(pages.end) + u64::from(window) / PAGE_BYTES;
         let file_end = file_bytes(request.fd).div_ceil(PAGE_BYTES);
-        end.min(file_end).min(u64::from(u32::MAX - 1)) as u32
-    } else {
-        0
-    };
-    let found = read_in(state, request.place, pages.clone(), ahead_end, began_ns);
-    state.meter.add(Global::CacheHits, found.hits);
-    state.meter.add(Global::CacheMisses, found.misses);
-    let was_used = found.misses > 0;
+        ahead_end = end.min(file_end).min(u64::from(u32::MAX - 1)) as u32;
+    }
+    let (hits, misses) = read_in(state, request.place, pages.clone(), ahead_end, began_ns);
+    state.meter.add(Global::CacheHits, hits);
+    state.meter.add(Global::CacheMisses, misses);
+    let was_used = misses > 0;
     readers::remember(request.fd, &pages, window, was_used);
-}
-
-/// How many pages were there, and how many were not.
-#[derive(Clone, Copy)]
-struct PagesRead {
-    hits: u64,
-    misses: u64,
 }
 
 /// Reads pages into the cache for who waits since `began_ns`, and waits for those that were not
 /// there or are still being read. Where the last is missing, what comes until `ahead_end` is
-/// read as well.
+/// read as well. Returns how many pages were there, and how many were not.
 fn read_in(
     state: &ShimState,
     place: usize,
     pages: Range<u32>,
     ahead_end: u32,
     began_ns: u64,
-) -> PagesRead {
+) -> (u64, u64) {
     let mut group: Option<ReadBatch> = None;
     let (mut hits, mut misses) = (0, 0);
     // Requests begin later than what they are for only where something else had to be waited for.
@@ -148,7 +131,7 @@ fn read_in(
     if hits > 0 {
         wait_until_read(state, place, pages);
     }
-    PagesRead { hits, misses }
+    (hits, misses)
 }
 
 /// How often a page is looked at of which nobody knows yet when it will be read, and for how long
@@ -165,14 +148,10 @@ fn wait_until_read(state: &ShimState, place: usize, pages: Range<u32>) {
         if ready_ns <= now_ns {
             return;
         }
-        let until_ns = match ready_ns {
-            UNDECIDED => now_ns + UNDECIDED_STEP_NS,
-            ready_ns => ready_ns,
-        };
-        state.wait_until(until_ns);
         if ready_ns != UNDECIDED {
-            return;
+            return state.wait_until(ready_ns);
         }
+        state.wait_until(now_ns + UNDECIDED_STEP_NS);
         now_ns = clock::now_ns();
     }
 }
@@ -180,11 +159,10 @@ fn wait_until_read(state: &ShimState, place: usize, pages: Range<u32>) {
 /// Dirty pages that gave their place to others are written; where the queue is full, who needs the
 /// place waits. Returns whether it had to.
 fn evict(state: &ShimState, run: PageRun) -> bool {
-    let mut rest = WRITE_BACK.try_send(state, run);
-    let must_wait = rest.is_some();
-    while let Some(run) = rest {
+    let mut must_wait = false;
+    while !WRITE_BACK.try_send(state, run) {
         WRITE_BACK.wait_for_one(state);
-        rest = WRITE_BACK.try_send(state, run);
+        must_wait = true;
     }
     must_wait
 }
@@ -194,9 +172,8 @@ fn write(state: &ShimState, began_ns: u64, request: BufferedRequest, bytes_befor
     let pages = pages_of(extent);
     let mut begin_ns = began_ns;
     let last = pages.end.saturating_sub(1);
-    let ends = [pages.start, last];
     // The only page is the first and the last.
-    for number in ends.into_iter().take(pages.len().min(2)) {
+    for number in [pages.start, last].into_iter().take(pages.len().min(2)) {
         let from = u64::from(number) * PAGE_BYTES;
         let to = (from + PAGE_BYTES).min(bytes_before);
         let is_covered = extent.offset <= from && extent.offset + extent.bytes >= to;
@@ -223,15 +200,10 @@ fn write(state: &ShimState, began_ns: u64, request: BufferedRequest, bytes_befor
 /// as many more, are written.
 fn throttle(state: &ShimState, dirtied_pages: u64) {
     let mut written = 0;
-    while written <= dirtied_pages.saturating_mul(3) / 2 {
-        if !WRITE_BACK.is_throttled(state) {
-            return;
-        }
+    while written <= dirtied_pages.saturating_mul(3) / 2 && WRITE_BACK.is_throttled(state) {
         WRITE_BACK.run_writeback(state);
-        match WRITE_BACK.wait_for_one(state) {
-            None => return,
-            Some(pages) => written += pages,
-        }
+        let Some(pages) = WRITE_BACK.wait_for_one(state) else { return };
+        written += pages;
     }
 }
 
@@ -241,14 +213,9 @@ pub(crate) fn write_out(state: &ShimState, place: usize) {
         let now_ns = clock::now_ns();
         let mut has_sent = false;
         // Room is made before pages are taken: who flushes the file meanwhile must find them dirty
-        // or under way.
-        loop {
-            // A statement of its own: who holds the slots of the write-back may lock the cache, so
-            // not the other way round.
-            let is_dirty = state.cache().is_file_dirty(place, now_ns);
-            if !is_dirty {
-                break;
-            }
+        // or under way. The cache is locked in the condition only: who holds the slots of the
+        // write-back may lock it, so not the other way round.
+        while state.cache().is_file_dirty(place, now_ns) {
             if !WRITE_BACK.has_room(state) {
                 WRITE_BACK.wait_for_one(state);
                 continue;

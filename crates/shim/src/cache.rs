@@ -96,6 +96,7 @@ impl PageRun {
     }
 }
 
+#[derive(Default)]
 pub(crate) struct PageCache {
     pages: Box<[Page]>,
     buckets: Vec<u32>,
@@ -105,8 +106,8 @@ pub(crate) struct PageCache {
     /// Pages from here on were never used.
     fresh: u32,
     hand: u32,
-    count: u32,
-    dirty_count: u32,
+    pub(crate) count: u32,
+    pub(crate) dirty_count: u32,
 }
 
 impl PageCache {
@@ -117,25 +118,14 @@ impl PageCache {
             pages: unsafe { Box::new_zeroed_slice(pages + 1).assume_init() },
             buckets: vec![NONE; pages.next_power_of_two()],
             files: vec![OfFile::default(); FILES_MAX],
-            age: List::default(),
-            free: NONE,
             fresh: 1,
             hand: 1,
-            count: 0,
-            dirty_count: 0,
+            ..PageCache::default()
         }
     }
 
     pub(crate) fn capacity(&self) -> u32 {
         self.pages.len() as u32 - 1
-    }
-
-    pub(crate) fn count(&self) -> u32 {
-        self.count
-    }
-
-    pub(crate) fn dirty_count(&self) -> u32 {
-        self.dirty_count
     }
 
     /// When the page became dirty that has been so for longest.
@@ -428,7 +418,7 @@ mod tests {
             assert_eq!(cache.insert(place, number), None);
             cache.dirty(place, number, now_ns);
         }
-        assert_eq!((cache.count(), cache.dirty_count()), (4, 4));
+        assert_eq!((cache.count, cache.dirty_count), (4, 4));
         assert_eq!(cache.oldest_ns(), Some(10));
         assert_eq!(cache.take_of_file(2, 19), None);
         assert!(
@@ -440,7 +430,7 @@ mod tests {
         assert_eq!(cache.take_of_file(1, 100), run(1, 9, 1));
         assert_eq!(cache.take_of_file(1, 100), None);
         assert_eq!(cache.take_oldest(100), run(2, 3, 1));
-        assert_eq!((cache.count(), cache.dirty_count()), (4, 0));
+        assert_eq!((cache.count, cache.dirty_count), (4, 0));
         assert_eq!(cache.oldest_ns(), None);
     }
 
@@ -471,7 +461,7 @@ mod tests {
         let evicted = (100..164).filter_map(|number| cache.insert(3, number));
         let written: u32 = evicted.map(|run| run.pages).sum();
         assert!(written > 0, "{written}");
-        assert_eq!(cache.count(), 64);
+        assert_eq!(cache.count, 64);
     }
 
     #[test]
@@ -498,13 +488,13 @@ mod tests {
             cache.dirty(1, number, 1);
         }
         cache.drop_pages(1, 5..u32::MAX, false);
-        assert_eq!(cache.dirty_count(), 10);
+        assert_eq!(cache.dirty_count, 10);
         cache.drop_pages(1, 5..u32::MAX, true);
-        assert_eq!((cache.count(), cache.dirty_count()), (15, 5));
+        assert_eq!((cache.count, cache.dirty_count), (15, 5));
         cache.drop_page(1, 0);
         assert_eq!(cache.take_of_file(1, 9), run(1, 1, 4));
         cache.clear();
-        assert_eq!((cache.count(), cache.dirty_count()), (0, 0));
+        assert_eq!((cache.count, cache.dirty_count), (0, 0));
         for number in 0..100 {
             assert_eq!(cache.insert(0, number), None);
         }

@@ -90,13 +90,13 @@ pub(crate) fn prepare() -> Result<(), String> {
 
 /// Time that this thread has passed awake in [`wait_until`], since it began.
 pub(crate) fn spun_ns() -> u64 {
-    dilated_duration_ns(SPUN_NS.with(Cell::get))
+    dilated_duration_ns(SPUN_NS.get())
 }
 
 /// Time by which its sleeps there ended behind their due times: where that is long, it was ready to
 /// run, but no core was free.
 pub(crate) fn late_ns() -> u64 {
-    dilated_duration_ns(LATE_NS.with(Cell::get))
+    dilated_duration_ns(LATE_NS.get())
 }
 
 /// The time of the program's monotonic clock.
@@ -137,12 +137,9 @@ pub(crate) fn timespec_of(ns: u64) -> Timespec {
 
 /// Threads sleep 50 us longer than asked unless they say that they mind.
 fn be_precise() {
-    IS_PRECISE.with(|is_precise| {
-        if !is_precise.get() {
-            is_precise.set(true);
-            let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
-        }
-    });
+    if !IS_PRECISE.replace(true) {
+        let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
+    }
 }
 
 /// How long before its end a sleep has to be over, in the program's time.
@@ -214,9 +211,9 @@ pub(crate) fn wait_until(due_ns: u64, spin: bool) -> u64 {
         now = real_now_ns();
     }
     if awake_from > due_ns && asleep_from < due_ns {
-        LATE_NS.with(|late| late.set(late.get() + (awake_from - due_ns)));
+        LATE_NS.set(LATE_NS.get() + (awake_from - due_ns));
     }
-    SPUN_NS.with(|spun| spun.set(spun.get() + (now - awake_from)));
+    SPUN_NS.set(SPUN_NS.get() + (now - awake_from));
     dilated_duration_ns(now - awake_from)
 }
 

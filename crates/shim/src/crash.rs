@@ -4,7 +4,6 @@
 use crate::state::{Inside, state};
 use device::page::Global;
 use libc::{c_int, c_void, sigaction as Action, siginfo_t};
-use std::mem::MaybeUninit;
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -51,10 +50,9 @@ pub(crate) fn watch() {
 }
 
 fn real_action(signal: c_int) -> Option<Action> {
-    let mut action = MaybeUninit::<Action>::zeroed();
-    let result = real::sigaction(signal, null(), action.as_mut_ptr());
-    // SAFETY: written by the C library, which has said so; and all zeros would be a value as well.
-    (result == 0).then(|| unsafe { action.assume_init() })
+    // SAFETY: all zeros are a value.
+    let mut action: Action = unsafe { std::mem::zeroed() };
+    (real::sigaction(signal, null(), &raw mut action) == 0).then_some(action)
 }
 
 preload::hooks! { "C"

@@ -3,14 +3,10 @@
 //! `open`, `openat` and `fcntl` take variable arguments in C; they travel as fixed ones do on
 //! x86_64 and aarch64, so a missing one is some value that is not used.
 
-use crate::buffered;
-use crate::files::{self, TooMany};
-use crate::name_hooks;
 use crate::path::PathOf;
-use crate::record;
-use crate::session;
 use crate::state::{Inside, ShimState, state};
 use crate::system::status;
+use crate::{buffered, files, name_hooks, record, session};
 use device::page::Global;
 use libc::{FILE, c_char, c_int, c_uint, mode_t};
 use preload::{errno, keeping_errno, set_errno};
@@ -51,30 +47,22 @@ fn opened(state: &ShimState, fd: c_int, flags: c_int, is_new: bool) {
     let Some(relative) = state.relative(path.bytes()) else {
         return;
     };
-    match files::open(fd, relative, state.role_of(relative), flags) {
-        // Whatever had this place before may have left pages.
-        Ok(Some(place)) => {
-            buffered::drop_file(state, place);
-            if let Some(journal) = &state.journal {
-                journal.ring.forget_place(place);
-            }
-        }
-        Ok(None) => {
-            let emptied = files::seen(fd).filter(|_| flags & libc::O_TRUNC != 0);
-            if let Some(open) = emptied {
-                buffered::drop_file(state, open.place());
-            }
-        }
-        Err(TooMany) => {
-            state.meter.add(Global::FilesUnseen, 1);
-            return;
-        }
+    let Some((place, is_known)) = files::open(fd, relative, state.role_of(relative), flags) else {
+        state.meter.add(Global::FilesUnseen, 1);
+        return;
+    };
+    // Whatever had this place before may have left pages.
+    if !is_known || flags & libc::O_TRUNC != 0 {
+        buffered::drop_file(state, place);
+    }
+    if let Some(journal) = state.journal.as_ref().filter(|_| !is_known) {
+        journal.ring.forget_place(place);
     }
     if flags & STRIPPED != 0 && is_emulated(state, fd) {
         strip(fd);
     }
-    if let Some(open) = files::seen(fd).filter(|_| is_new) {
-        record::created(state, fd, &path, open.place());
+    if is_new {
+        record::created(state, fd, &path, place);
     }
 }
 
@@ -86,37 +74,26 @@ fn strip(fd: c_int) {
     }
 }
 
-/// A name that is opened.
-#[derive(Clone, Copy)]
-enum OpenedName {
-    At(c_int, *const c_char),
-    /// One that nothing has yet.
-    New,
-}
+/// A directory, and a name in it.
+type NameAt = (c_int, *const c_char);
 
-impl OpenedName {
-    /// Whether opening makes the file.
-    fn is_made(self, flags: c_int) -> bool {
-        match self {
-            OpenedName::New => true,
-            OpenedName::At(..) if flags & libc::O_CREAT == 0 => false,
-            OpenedName::At(at, name) => {
-                // SAFETY: the program passes a name.
-                keeping_errno(|| unsafe { libc::faccessat(at, name, libc::F_OK, 0) != 0 })
-            }
-        }
-    }
+/// Whether opening makes the file: `name` is one that nothing may have yet, or `None` where nothing
+/// has it.
+fn is_made(name: Option<NameAt>, flags: c_int) -> bool {
+    // SAFETY: the program passes a name.
+    let is_free = |(at, name)| unsafe { libc::faccessat(at, name, libc::F_OK, 0) != 0 };
+    name.is_none_or(|name| flags & libc::O_CREAT != 0 && keeping_errno(|| is_free(name)))
 }
 
 /// Opens by `call`, which gets the flags. Where changes are recorded, a file that is to be emptied
 /// is so by a call of its own.
-fn open_by(name: OpenedName, flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
+fn open_by(name: Option<NameAt>, flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
     let Some(state) = state() else {
         return call(flags);
     };
     let _inside = Inside::enter();
     let is_recorded = state.journal.is_some();
-    let is_new = is_recorded && name.is_made(flags);
+    let is_new = is_recorded && is_made(name, flags);
     let empties = if is_recorded && !is_new { flags & libc::O_TRUNC } else { 0 };
     let fd = call(flags & !empties);
     if fd >= 0 {
@@ -176,7 +153,7 @@ fn duplicated(from: c_int, to: c_int) -> c_int {
         && to != from
     {
         keeping_errno(|| closed(state, to));
-        if files::duplicate(from, to) == Err(TooMany) {
+        if !files::duplicate(from, to) {
             state.meter.add(Global::FilesUnseen, 1);
         }
     }
@@ -190,7 +167,7 @@ preload::hooks! { "C"
     fn open(
         path: *const c_char, flags: c_int, mode: mode_t,
     ) -> c_int, or -1, also open64 {
-        open_by(OpenedName::At(libc::AT_FDCWD, path), flags, |flags| real::open(path, flags, mode))
+        open_by(Some((libc::AT_FDCWD, path)), flags, |flags| real::open(path, flags, mode))
     }
 
     fn __open_2(path: *const c_char, flags: c_int) -> c_int, also __open64_2 {
@@ -200,7 +177,7 @@ preload::hooks! { "C"
     fn openat(
         at: c_int, path: *const c_char, flags: c_int, mode: mode_t,
     ) -> c_int, or -1, also openat64 {
-        open_by(OpenedName::At(at, path), flags, |flags| real::openat(at, path, flags, mode))
+        open_by(Some((at, path)), flags, |flags| real::openat(at, path, flags, mode))
     }
 
     fn __openat_2(
@@ -218,7 +195,7 @@ preload::hooks! { "C"
     }
 
     fn mkostemp(template: *mut c_char, flags: c_int) -> c_int, or -1, also mkostemp64 {
-        open_by(OpenedName::New, flags, |flags| real::mkostemp(template, flags))
+        open_by(None, flags, |flags| real::mkostemp(template, flags))
     }
 
     fn close(fd: c_int) -> c_int, or -1 {

@@ -4,10 +4,11 @@
 use crate::limits::{DESCRIPTORS_MAX, FILES_MAX};
 use crate::system::status;
 use crate::{names, readers};
+use base::lock;
 use device::Role;
 use std::os::raw::c_int;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// A file that is or was open. Its place outlives its descriptors, because its pages may still be
 /// in the modelled cache.
@@ -144,24 +145,15 @@ pub(crate) fn at(place: usize) -> &'static File {
     &FILES[place]
 }
 
-/// Tables are full, so a file is not seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooMany;
-
-/// A descriptor was opened: on a file that is seen, with these flags. Returns the place of a file
-/// that was not known before.
-pub(crate) fn open(
-    fd: c_int,
-    relative: &[u8],
-    role: Role,
-    flags: c_int,
-) -> Result<Option<usize>, TooMany> {
-    let word = descriptor(fd).ok_or(TooMany)?;
-    let (place, is_new) = place_of(relative, role).ok_or(TooMany)?;
+/// A descriptor was opened: on a file that is seen, with these flags. Returns the file's place and
+/// whether it was known before; `None` where tables are full, so that it is not seen.
+pub(crate) fn open(fd: c_int, relative: &[u8], role: Role, flags: c_int) -> Option<(usize, bool)> {
+    let word = descriptor(fd)?;
+    let (place, is_known) = place_of(relative, role)?;
     readers::forget(fd);
     let open = Open(SEEN | place as u64).with_flags(flags);
     word.store(open.0, Ordering::Relaxed);
-    Ok(is_new.then_some(place))
+    Some((place, is_known))
 }
 
 /// A descriptor is closed, or not to be seen any longer. Returns the place of a file that has no
@@ -189,15 +181,13 @@ pub(crate) fn release(place: usize) {
     let _ = at(place).key.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
 }
 
-/// `to`, which was closed, is now what `from` is.
-pub(crate) fn duplicate(from: c_int, to: c_int) -> Result<(), TooMany> {
-    let Some(open) = seen(from) else {
-        return Ok(());
-    };
-    let word = descriptor(to).ok_or(TooMany)?;
+/// `to`, which was closed, is now what `from` is. Returns whether it can be seen as that is.
+pub(crate) fn duplicate(from: c_int, to: c_int) -> bool {
+    let Some(open) = seen(from) else { return true };
+    let Some(word) = descriptor(to) else { return false };
     open.file().descriptors.fetch_add(1, Ordering::Relaxed);
     word.store(open.0, Ordering::Relaxed);
-    Ok(())
+    true
 }
 
 /// The flags of an open file were set.
@@ -210,18 +200,18 @@ pub(crate) fn set_flags(fd: c_int, flags: c_int) {
     }
 }
 
-/// Takes the place of a file for one more descriptor, and tells whether it is a new one.
+/// Takes the place of a file for one more descriptor, and tells whether it was known before.
 fn place_of(relative: &[u8], role: Role) -> Option<(usize, bool)> {
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changing = lock(&CHANGING);
     let identity = names::identity_of(relative);
     let place = find(identity).or_else(|| find_free(identity))?;
     let file = at(place);
-    let is_new = file.key() != identity;
-    if is_new {
+    let is_known = file.key() == identity;
+    if !is_known {
         file.become_named(relative, role);
     }
     file.descriptors.fetch_add(1, Ordering::Relaxed);
-    Some((place, is_new))
+    Some((place, is_known))
 }
 
 fn probes(identity: u64) -> impl Iterator<Item = usize> {
@@ -252,7 +242,7 @@ pub(crate) fn named(relative: &[u8]) -> Option<usize> {
 /// The file of this name is gone. Who has it open goes on with it. Returns whether nobody has: its
 /// pages are to be dropped, and then [`release`] gives the place back.
 pub(crate) fn forget(place: usize) -> bool {
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changing = lock(&CHANGING);
     let file = at(place);
     file.key.store(NAMELESS, Ordering::SeqCst);
     file.descriptors.load(Ordering::SeqCst) == 0
@@ -261,7 +251,7 @@ pub(crate) fn forget(place: usize) -> bool {
 /// The file has another name now, and with it perhaps another role. Its place stays, because
 /// descriptors and pages refer to it.
 pub(crate) fn rename(place: usize, relative: &[u8], role: Role) {
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changing = lock(&CHANGING);
     at(place).become_named(relative, role);
 }
 
@@ -273,14 +263,18 @@ mod tests {
     /// One test, because the tables are the process's; numbers that no descriptor of the tests has.
     #[test]
     fn places_are_found_and_given_back() {
-        let first = open(9000, b"a", Role::Data, 0).unwrap().unwrap();
+        let new_place = |fd, name: &[u8]| match open(fd, name, Role::Data, 0) {
+            Some((place, false)) => place,
+            other => panic!("{other:?}"),
+        };
+        let first = new_place(9000, b"a");
         assert_eq!(named(b"a"), Some(first));
         rename(first, b"b", Role::Data);
         assert_eq!((named(b"a"), named(b"b")), (None, Some(first)));
         // What was renamed is what is opened by its new name.
-        assert_eq!(open(9001, b"b", Role::Data, 0), Ok(None));
+        assert_eq!(open(9001, b"b", Role::Data, 0), Some((first, true)));
         assert_eq!(seen(9001).unwrap().place(), first);
-        let second = open(9002, b"a", Role::Data, 0).unwrap().unwrap();
+        let second = new_place(9002, b"a");
         assert_ne!(second, first);
 
         // Files without a name are still where they were on the device, and keep their places until
@@ -290,9 +284,9 @@ mod tests {
         assert!(!forget(first) && !forget(second));
         assert_eq!(identities(), before);
         assert_ne!(before[0], before[1]);
-        assert_eq!(duplicate(9002, 9003), Ok(()));
+        assert!(duplicate(9002, 9003));
         assert_eq!((close(9002), close(9003)), (None, Some(second)));
-        let third = open(9002, b"a", Role::Data, 0).unwrap().unwrap();
+        let third = new_place(9002, b"a");
         assert_ne!(third, second);
         release(second);
         assert_eq!((close(9000), close(9001)), (None, Some(first)));
@@ -300,7 +294,7 @@ mod tests {
         assert_eq!((close(9002), named(b"a")), (None, Some(third)));
         assert!(forget(third));
         release(third);
-        assert_eq!(open(9000, b"b", Role::Data, 0).map(|place| place.is_some()), Ok(true));
+        new_place(9000, b"b");
         assert_eq!(close(9000), None);
     }
 }

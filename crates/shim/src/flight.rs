@@ -1,9 +1,8 @@
 //! A request under way on an emulated device.
 
-use crate::clock;
-use crate::faults;
 use crate::meter::{CountedRequest, tolerance_ns};
 use crate::state::ShimState;
+use crate::{clock, faults};
 use device::page::{AccessKind, Global, OfRole};
 use device::{
     Access, FaultKind, FileOffset, Full, RequestState, Role, SLOW_FACTOR, device_address,
@@ -20,10 +19,17 @@ pub(crate) struct EmulatedPlace {
 }
 
 /// Bytes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
+}
+
+impl Extent {
+    /// The program may ask for anything.
+    pub(crate) fn end(self) -> u64 {
+        self.offset.saturating_add(self.bytes)
+    }
 }
 
 pub(crate) struct Flight {
@@ -46,20 +52,15 @@ impl Flight {
     ) -> Flight {
         let mut flight = Flight::unmodelled(state, kind, target.role, now_ns);
         flight.device = target.device;
-        let emulated = &state.devices[target.device];
-        let access = Access {
-            kind,
-            address: device_address(
-                FileOffset { file: target.file ^ state.file_salt, offset: extent.offset },
-                emulated.used_bytes,
-            ),
-            bytes: u32::try_from(extent.bytes).unwrap_or(u32::MAX),
-        };
+        let at = FileOffset { file: target.file ^ state.file_salt, offset: extent.offset };
+        let bytes = u32::try_from(extent.bytes).unwrap_or(u32::MAX);
         // It may have begun some time ago, while the host did its part.
         let from_ns = clock::now_ns();
-        let (answer, before, after) = emulated.with(|device| {
+        let (answer, before, after) = state.devices[target.device].with(|device| {
             let before = device.programmed();
-            (device.submit(now_ns, access), before, device.programmed())
+            let address = device_address(at, device.used_bytes());
+            let answer = device.submit(now_ns, Access { kind, address, bytes });
+            (answer, before, device.programmed())
         });
         count_model_call(state, from_ns);
         state.meter.count(target.role, OfRole::ProgrammedBytes, after.bytes - before.bytes);
@@ -81,9 +82,8 @@ impl Flight {
         role: Role,
         now_ns: u64,
     ) -> Flight {
-        state.meter.begin(role, now_ns);
         Flight {
-            counted: CountedRequest { role, kind, began_ns: now_ns },
+            counted: state.meter.begin(role, kind, now_ns),
             is_counted: true,
             device: usize::MAX,
             stage: None,
@@ -139,8 +139,8 @@ impl Flight {
     pub(crate) fn poll(&mut self, state: &ShimState, now_ns: u64) {
         match self.stage.take() {
             Some(RequestState::Queued { ticket, .. }) => {
-                let emulated = &state.devices[self.device];
-                let progress = emulated.with(|device| device.poll(now_ns, ticket));
+                let device = &state.devices[self.device];
+                let progress = device.with(|device| device.poll(now_ns, ticket));
                 count_model_call(state, now_ns);
                 self.advance(state, progress);
             }

@@ -7,8 +7,7 @@ use crate::path::PathOf;
 use crate::removed::Removed;
 use crate::system::{map_shared, read_all};
 use device::cut::{
-    EntryKind, EntryTicket, FileIdentity, JournalRing, NewEntry, PowerLoss, WriteTraits,
-    journal_bytes,
+    EntryKind, EntryTicket, FileIdentity, JournalRing, NewEntry, PowerLoss, journal_bytes,
 };
 use device::{JournalSetup, Setup};
 use libc::{c_int, off_t};
@@ -69,25 +68,21 @@ impl WriteJournal {
     pub(crate) fn begin(&self, fd: c_int, entry: &NewEntry) -> Option<EntryTicket> {
         let ticket = self.ring.begin(entry)?;
         let from = match entry.kind {
-            EntryKind::Write => entry.offset,
-            EntryKind::Length => entry.other,
+            EntryKind::Write if ticket.replaced_bytes > 0 => entry.offset,
+            EntryKind::Length if ticket.replaced_bytes > 0 => entry.other,
             _ => return Some(ticket),
         };
-        if ticket.replaced_bytes() > 0 {
-            match self.save(fd, &ticket, from) {
-                Some(saved_bytes) => self.ring.ready(&ticket, saved_bytes),
-                None => {
-                    self.ring.give_up(&ticket, true);
-                    return None;
-                }
-            }
-        }
+        let Some(saved_bytes) = self.save(fd, &ticket, from) else {
+            self.ring.give_up(&ticket, true);
+            return None;
+        };
+        self.ring.ready(&ticket, saved_bytes);
         Some(ticket)
     }
 
     /// Reads what is going to be replaced. `None` where that fails.
     fn save(&self, fd: c_int, ticket: &EntryTicket, from: u64) -> Option<u64> {
-        let (room, bytes) = (self.ring.room(ticket), ticket.replaced_bytes() as usize);
+        let (room, bytes) = (self.ring.room(ticket), ticket.replaced_bytes as usize);
         assert!(bytes <= size_of_val(room), "a record has room for what it replaces");
         // SAFETY: so many bytes of the journal's mapping, which are this record's until it is over.
         // Other processes read them only after this one has died.
@@ -153,17 +148,7 @@ impl RecordedFile {
 
     /// A record of it, of which the rest is to be filled in.
     pub(crate) fn entry(self, kind: EntryKind) -> NewEntry<'static> {
-        NewEntry {
-            kind,
-            device: self.device,
-            traits: WriteTraits::default(),
-            file: self.file,
-            place: self.place,
-            offset: 0,
-            length: 0,
-            file_bytes: self.bytes,
-            other: 0,
-            names: [b"", b""],
-        }
+        let RecordedFile { device, place, file, bytes: file_bytes, .. } = self;
+        NewEntry { kind, device, file, place, file_bytes, ..NewEntry::default() }
     }
 }

@@ -3,7 +3,7 @@
 use device::Role;
 use device::page::{
     AccessKind, Global, Histogram, OfKind, OfRole, OfStack, PAGE_WORDS, bucket_of, bucket_word,
-    global_word, kind_word, role_word, stack_addresses, stack_word,
+    global_word, kind_word, role_word, stack_word,
 };
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -95,11 +95,12 @@ impl Meter {
     }
 
     /// A request goes to the device.
-    pub(crate) fn begin(&self, role: Role, now_ns: u64) {
-        let since_ns = now_ns.saturating_sub(self.began_ns);
+    pub(crate) fn begin(&self, role: Role, kind: AccessKind, began_ns: u64) -> CountedRequest {
+        let since_ns = began_ns.saturating_sub(self.began_ns);
         let outstanding = self.queues[role.index()].enter(since_ns);
         self.count(role, OfRole::Outstanding, 1);
         self.raise_at(role_word(role, OfRole::OutstandingMax), outstanding);
+        CountedRequest { role, kind, began_ns }
     }
 
     /// It has come back; `bytes` is `None` where it failed and is no request.
@@ -149,7 +150,7 @@ impl Meter {
             let word = |of| &self.words[stack_word(*stack, of)];
             match word(OfStack::Key).compare_exchange(0, key, relaxed, relaxed) {
                 Ok(_) => {
-                    let words = &self.words[stack_addresses(*stack)..];
+                    let words = &self.words[stack_word(*stack, OfStack::Addresses)..];
                     words.iter().zip(addresses).for_each(|(word, at)| word.store(*at, relaxed));
                     word(OfStack::Frames).store(addresses.len() as u64, Ordering::Release);
                     true
@@ -165,12 +166,7 @@ impl Meter {
 
     /// A thread that serves a client waited in a request for that long.
     pub(crate) fn session_waited(&self, role: Role, kind: AccessKind, ns: u64) {
-        let word = match kind {
-            AccessKind::Read => OfRole::SessionReadNs,
-            AccessKind::Write => OfRole::SessionWriteNs,
-            AccessKind::Flush => OfRole::SessionFlushNs,
-        };
-        self.count(role, word, ns);
+        self.add_at(kind_word(role, kind, OfKind::SessionNs), ns);
     }
 }
 

@@ -1,12 +1,11 @@
 //! Functions that change what files are called and how long they are.
 
-use crate::buffered;
-use crate::faults;
 use crate::files::{self, Open};
 use crate::flight::Extent;
 use crate::path::PathOf;
 use crate::record::{self, NameBefore};
 use crate::state::{Inside, ShimState, state};
+use crate::{buffered, faults};
 use device::cut::{EntryKind, EntryTicket, NewEntry};
 use libc::{ENOSYS, c_char, c_int, c_uint, off_t};
 use preload::{keeping_errno, set_errno};
@@ -82,8 +81,7 @@ fn renamed(state: &ShimState, place: usize, to: *const c_char) {
 
 /// Bytes of an emulated file are gone, or no longer wanted in memory.
 fn dropped(fd: c_int, from: off_t, to: u64, with_dirty: bool) {
-    let Some(state) = state() else { return };
-    let Some(open) = files::seen(fd) else { return };
+    let (Some(state), Some(open)) = (state(), files::seen(fd)) else { return };
     if state.is_file_emulated(open.file()) {
         let _inside = Inside::enter();
         let from = u64::try_from(from).unwrap_or(0);
@@ -109,9 +107,7 @@ fn allocation_begins(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> Option<
 /// Sets a file's length.
 pub(crate) fn truncate(fd: c_int, bytes: off_t) -> c_int {
     let ticket = record::length_begins(fd, |_| u64::try_from(bytes).unwrap_or(0));
-    let result = real::ftruncate(fd, bytes);
-    record::over(ticket, result == 0);
-    result
+    record::during(ticket, || real::ftruncate(fd, bytes))
 }
 
 /// Writes out what is dirty of an emulated file, or begins to, as `flags` of `sync_file_range` say.
@@ -187,8 +183,7 @@ preload::hooks! { "C"
             return -1;
         }
         let ticket = allocation_begins(fd, mode, at, bytes);
-        let result = real::fallocate(fd, mode, at, bytes);
-        record::over(ticket, result == 0);
+        let result = record::during(ticket, || real::fallocate(fd, mode, at, bytes));
         if result == 0 && mode & libc::FALLOC_FL_PUNCH_HOLE != 0 {
             dropped(fd, at, end_of(at, bytes), true);
         }
@@ -202,9 +197,7 @@ preload::hooks! { "C"
             return errno;
         }
         let ticket = allocation_begins(fd, 0, at, bytes);
-        let result = real::posix_fallocate(fd, at, bytes);
-        record::over(ticket, result == 0);
-        result
+        record::during(ticket, || real::posix_fallocate(fd, at, bytes))
     }
 
     /// `POSIX_FADV_DONTNEED` empties the kernel's cache, so it empties the modelled one.

@@ -2,8 +2,8 @@
 
 use crate::system::system;
 use libc::{c_char, c_int};
-use rustix::path::DecInt;
 use std::ffi::CStr;
+use std::io::Write;
 
 const PATH_MAX: usize = 4096;
 const NAME_MAX: usize = 1024;
@@ -15,14 +15,9 @@ impl ShortName {
     /// The number of a file in a directory. `None` where the directory's name is too long.
     pub(crate) fn of_number(directory: &[u8], number: u64) -> Option<ShortName> {
         let mut name = ShortName([0; NAME_MAX]);
-        let number = DecInt::new(number);
-        let number = number.as_bytes();
-        let length = directory.len() + 1 + number.len();
-        let place = name.0.get_mut(..length).filter(|_| length < NAME_MAX)?;
-        let (place, end) = place.split_at_mut(directory.len());
-        place.copy_from_slice(directory);
-        end[0] = b'/';
-        end[1..].copy_from_slice(number);
+        let mut place = &mut name.0[..NAME_MAX - 1];
+        place.write_all(directory).ok()?;
+        write!(place, "/{number}").ok()?;
         Some(name)
     }
 

@@ -1,5 +1,6 @@
 //! Who reads a file from one end to the other, so that the model reads ahead as a kernel does.
 
+use crate::limits::DESCRIPTORS_MAX;
 use libc::c_int;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,14 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Where a sequential reader begins to read ahead, and it doubles from there.
 const WINDOW_MIN_BYTES: u32 = 16 << 10;
 
-const READERS: usize = crate::limits::DESCRIPTORS_MAX;
-
 /// For each descriptor, the page after its last read (upper half) and its window in bytes.
-static READER: [AtomicU64; READERS] = [const { AtomicU64::new(0) }; READERS];
+static READER: [AtomicU64; DESCRIPTORS_MAX] = [const { AtomicU64::new(0) }; DESCRIPTORS_MAX];
 
 /// A new descriptor has read nothing.
 pub(crate) fn forget(fd: c_int) {
-    if let Some(reader) = usize::try_from(fd).ok().and_then(|fd| READER.get(fd)) {
+    if let Some((reader, ..)) = reader_of(fd) {
         reader.store(0, Ordering::Relaxed);
     }
 }

@@ -108,6 +108,13 @@ pub(crate) fn over(ticket: Option<EntryTicket>, is_done: bool) {
     });
 }
 
+/// Does what was begun by `call`: it has happened where that returns 0.
+pub(crate) fn during(ticket: Option<EntryTicket>, call: impl FnOnce() -> c_int) -> c_int {
+    let result = call();
+    over(ticket, result == 0);
+    result
+}
+
 /// A file was made.
 pub(crate) fn created(state: &ShimState, fd: c_int, path: &PathOf, place: usize) {
     if let Some((journal, file)) = recorded(state, (fd, place), files::at(place).role()) {

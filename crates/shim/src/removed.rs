@@ -1,12 +1,13 @@
 //! Unlinked files: kept under another name for as long as a loss of power may bring them back.
 
 use crate::path::ShortName;
+use base::lock;
 use device::REMOVED_SUFFIX;
 use device::cut::JournalRing;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many files are kept at most; of more, the first removals count as stable.
 const KEPT_MAX: usize = 64;
@@ -47,10 +48,6 @@ impl Removed {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, [Option<RemovedFile>; KEPT_MAX]> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// `None` where the directory's name is too long.
     pub(crate) fn name(&self, directory: usize, inode: u64) -> Option<ShortName> {
         ShortName::of_number(&self.directories[directory], inode)
@@ -65,7 +62,7 @@ impl Removed {
     /// Where there are too many, the first removal counts as stable, and with it all that was
     /// logged before.
     pub(crate) fn add(&self, file: RemovedFile, ring: &JournalRing) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         // `None`, which is free, is less than any event.
         let over = |slot: &&mut Option<RemovedFile>| slot.map(|file| file.over);
         let Some(slot) = kept.iter_mut().min_by_key(over) else { return };
@@ -85,7 +82,7 @@ impl Removed {
         if self.count.load(Ordering::Relaxed) == 0 {
             return;
         }
-        for slot in self.lock().iter_mut() {
+        for slot in lock(&self.kept).iter_mut() {
             let is_stable = |file: &RemovedFile| file.over < ring.flushed(file.device);
             if let Some(file) = slot.take_if(|file| is_stable(file)) {
                 self.unlink(file.directory, file.inode);

@@ -19,37 +19,23 @@ use std::cell::Cell;
 /// No descriptor.
 const NONE: c_int = -1;
 
-/// A session as its thread knows it.
-struct SessionThread {
-    socket: Cell<c_int>,
-    /// When its last wait for the client was over.
-    since_ns: Cell<u64>,
-    /// Is it in a request to storage, whose wait is counted as a whole?
-    is_in_request: Cell<bool>,
-}
-
 thread_local! {
-    static SESSION: SessionThread = const {
-        SessionThread {
-            socket: Cell::new(NONE),
-            since_ns: Cell::new(0),
-            is_in_request: Cell::new(false),
-        }
-    };
+    /// The socket of the client that this thread serves.
+    static SOCKET: Cell<c_int> = const { Cell::new(NONE) };
+    /// When its last wait for the client was over.
+    static SINCE_NS: Cell<u64> = const { Cell::new(0) };
+    /// Is it in a request to storage, whose wait is counted as a whole?
+    static IS_IN_REQUEST: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The thread receives on that socket: if it is a new one, a session begins.
 fn begins(socket: c_int) {
-    let is_known = SESSION.with(|session| session.socket.get() == socket);
-    if is_known || state().is_none_or(|state| state.no_account) {
+    if SOCKET.get() == socket || state().is_none_or(|state| state.setup.no_account) {
         return;
     }
-    let before = SESSION.with(|session| {
-        session.since_ns.set(clock::now_ns());
-        session.socket.replace(socket)
-    });
+    SINCE_NS.set(clock::now_ns());
     // One that goes on with another socket is no further one.
-    if before == NONE {
+    if SOCKET.replace(socket) == NONE {
         blocked::a_session_began();
     }
     let _ = rustix::thread::set_name(SESSION_THREAD);
@@ -57,29 +43,25 @@ fn begins(socket: c_int) {
 
 /// The thread closes a descriptor: if it is its session's, it is active no longer.
 pub(crate) fn ends(state: &ShimState, fd: c_int) {
-    SESSION.with(|session| {
-        if fd >= 0 && session.socket.get() == fd {
-            session.count_active(state, clock::now_ns());
-            session.socket.set(NONE);
-            blocked::a_session_ended();
-        }
-    });
+    if fd >= 0 && SOCKET.get() == fd {
+        count_active(state);
+        SOCKET.set(NONE);
+        blocked::a_session_ended();
+    }
+}
+
+fn is_on() -> bool {
+    SOCKET.get() != NONE
 }
 
 /// Does this thread serve a client, outside of requests to storage?
 pub(crate) fn is_at_work() -> bool {
-    SESSION.with(|session| session.is_on() && !session.is_in_request.get())
+    is_on() && !IS_IN_REQUEST.get()
 }
 
-impl SessionThread {
-    fn is_on(&self) -> bool {
-        self.socket.get() != NONE
-    }
-
-    fn count_active(&self, state: &ShimState, now_ns: u64) {
-        let active_ns = now_ns.saturating_sub(self.since_ns.get());
-        state.meter.add(Global::SessionActiveNs, active_ns);
-    }
+fn count_active(state: &ShimState) {
+    let active_ns = clock::now_ns().saturating_sub(SINCE_NS.get());
+    state.meter.add(Global::SessionActiveNs, active_ns);
 }
 
 /// Does a request, and counts how long a session waited in it: all its time but the CPU that the
@@ -90,14 +72,13 @@ pub(crate) fn waiting<T>(
     (role, kind): (Role, AccessKind),
     request: impl FnOnce() -> T,
 ) -> T {
-    if !SESSION.with(SessionThread::is_on) {
+    if !is_on() {
         return request();
     }
-    let in_request = |is| SESSION.with(|session| session.is_in_request.set(is));
     let before = thread_times_ns();
-    in_request(true);
+    IS_IN_REQUEST.set(true);
     let result = request();
-    in_request(false);
+    IS_IN_REQUEST.set(false);
     let after = thread_times_ns();
     let since = |of: usize| after[of].saturating_sub(before[of]);
     let [passed_ns, cpu_ns, spun_ns, late_ns] = [0, 1, 2, 3].map(since);
@@ -114,12 +95,12 @@ fn thread_times_ns() -> [u64; 4] {
 
 /// Waits for the client by `call`. Who waits for several descriptors serves no client.
 fn for_client(count: nfds_t, call: impl FnOnce() -> c_int) -> c_int {
-    let Some(state) = state().filter(|_| count == 1 && SESSION.with(SessionThread::is_on)) else {
+    let Some(state) = state().filter(|_| count == 1 && is_on()) else {
         return call();
     };
-    SESSION.with(|session| session.count_active(state, clock::now_ns()));
+    count_active(state);
     let result = call();
-    SESSION.with(|session| session.since_ns.set(clock::now_ns()));
+    SINCE_NS.set(clock::now_ns());
     result
 }
 

@@ -86,7 +86,6 @@ impl Drop for Held<'_> {
 pub(crate) fn devices(
     sharing: &Sharing,
     setups: &[DeviceSetup],
-    make: fn(&DeviceSetup) -> Device,
 ) -> Result<&'static [SharedDevice], String> {
     let unfit = |why: &dyn Display| {
         format!(
@@ -101,7 +100,7 @@ pub(crate) fn devices(
     // unmapped.
     let header = unsafe { &*mapped.cast::<Header>() };
     if header.made.load(Ordering::Acquire) != MADE {
-        let devices = make_all(setups, make);
+        let devices = make_all(setups);
         header.device_bytes.store(size_of::<SharedDevice>(), Ordering::Relaxed);
         header.count.store(devices.len(), Ordering::Relaxed);
         header.devices.store(devices.as_mut_ptr(), Ordering::Relaxed);
@@ -119,15 +118,21 @@ pub(crate) fn devices(
     Ok(unsafe { std::slice::from_raw_parts(header.devices.load(Ordering::Relaxed), count) })
 }
 
+/// A device as its setup has it.
+pub(crate) fn made(setup: &DeviceSetup) -> Device {
+    let mut device = Device::new(&setup.profile, setup.seed);
+    if setup.preconditioned {
+        device.precondition();
+    }
+    device
+}
+
 /// Makes devices whose memory, to the last queue, is in the shared one.
-fn make_all(
-    setups: &[DeviceSetup],
-    make: fn(&DeviceSetup) -> Device,
-) -> &'static mut [SharedDevice] {
+fn make_all(setups: &[DeviceSetup]) -> &'static mut [SharedDevice] {
     let of = |setup| SharedDevice {
         // SAFETY: bytes that are going to be initialised below.
         mutex: UnsafeCell::new(unsafe { std::mem::zeroed() }),
-        device: UnsafeCell::new(make(setup)),
+        device: UnsafeCell::new(made(setup)),
     };
     let devices = in_shared_memory(|| setups.iter().map(of).collect::<Vec<_>>()).leak();
     for device in &mut *devices {
@@ -157,9 +162,9 @@ thread_local! {
 
 /// What this thread allocates in `make` is in the shared memory.
 fn in_shared_memory<T>(make: impl FnOnce() -> T) -> T {
-    NEXT.with(|next| next.set(ADDRESS + size_of::<Header>()));
+    NEXT.set(ADDRESS + size_of::<Header>());
     let made = make();
-    NEXT.with(|next| next.set(0));
+    NEXT.set(0);
     made
 }
 
@@ -177,7 +182,7 @@ impl Allocator {
         let begin = next.next_multiple_of(layout.align());
         match begin.checked_add(layout.size()) {
             Some(end) if end <= ADDRESS + SHARED_BYTES => {
-                NEXT.with(|next| next.set(end));
+                NEXT.set(end);
                 begin as *mut u8
             }
             _ => std::ptr::null_mut(),
@@ -193,7 +198,7 @@ impl Allocator {
 // handed out once and never freed.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        match NEXT.with(Cell::get) {
+        match NEXT.get() {
             // SAFETY: the caller's.
             0 => unsafe { System.alloc(layout) },
             next => Allocator::take(next, layout),
@@ -203,32 +208,12 @@ unsafe impl GlobalAlloc for Allocator {
     // By default it writes zeros, and a page cache of gigabytes would be there as a whole from the
     // begin.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        match NEXT.with(Cell::get) {
+        match NEXT.get() {
             // SAFETY: the caller's.
             0 => unsafe { System.alloc_zeroed(layout) },
             // Nothing was written there before: a new file is zeros.
             next => Allocator::take(next, layout),
         }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if !Allocator::is_shared(at) && NEXT.with(Cell::get) == 0 {
-            // SAFETY: the caller's; it came from there.
-            return unsafe { System.realloc(at, layout, size) };
-        }
-        // SAFETY: the alignment is one already, and the caller promises that the size is one with
-        // it.
-        let wider = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: the caller's.
-        let new = unsafe { self.alloc(wider) };
-        if !new.is_null() {
-            // SAFETY: both have so many bytes, and the new ones are nobody else's.
-            unsafe {
-                std::ptr::copy_nonoverlapping(at, new, layout.size().min(size));
-                self.dealloc(at, layout);
-            }
-        }
-        new
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -241,14 +226,10 @@ unsafe impl GlobalAlloc for Allocator {
 
 #[cfg(test)]
 mod tests {
-    use super::{Held, make_all};
+    use super::{Held, made, make_all};
     use device::page::AccessKind;
-    use device::{Access, Device, DeviceSetup, SHARED_BYTES, builtins};
+    use device::{Access, DeviceSetup, SHARED_BYTES, builtins};
     use rustix::mm::{MapFlags, ProtFlags};
-
-    fn make(setup: &DeviceSetup) -> Device {
-        Device::new(&setup.profile, setup.seed)
-    }
 
     /// A mapping of this process stands in for a file's.
     fn map() {
@@ -280,11 +261,11 @@ mod tests {
             empty();
             // One for each role, all of them different.
             let setups: Vec<DeviceSetup> = (0..6).map(setup).collect();
-            let devices = make_all(&setups, make);
+            let devices = make_all(&setups);
             assert_eq!(devices.len(), 6);
             let at = devices.as_ptr() as usize;
             assert!((super::ADDRESS..super::ADDRESS + SHARED_BYTES).contains(&at));
-            let mut alone = make(&setups[3]);
+            let mut alone = made(&setups[3]);
             for n in 0..100 {
                 let access = Access {
                     kind: AccessKind::ALL[n % 3],

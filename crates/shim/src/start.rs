@@ -4,11 +4,12 @@
 use crate::cache::PageCache;
 use crate::journal::WriteJournal;
 use crate::meter::Meter;
+use crate::shared::{self, made};
 use crate::state::{EmulatedDevice, ShimState, take_over};
 use crate::system::map_shared;
-use crate::{clock, crash, shared};
+use crate::{clock, crash};
 use device::page::{Global, MAGIC, PAGE_BYTES, PAGE_WORDS};
-use device::{Device, DeviceSetup, Role, SETUP_VARIABLE, Setup, Sharing};
+use device::{Role, SETUP_VARIABLE, Setup, Sharing};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -48,14 +49,11 @@ fn prepare(path: &OsStr) -> Result<(), String> {
         device_of_role: Role::ALL.map(|role| setup.device_of(role)),
         directories,
         journal: journal.transpose()?,
-        every_file: setup.every_file,
         doublewrite: setup.doublewrite_in_system_tablespace.map_or(0..0, |[from, to]| from..to),
-        spin: setup.spin,
-        no_account: setup.no_account,
-        read_ahead_bytes: setup.cache.read_ahead_bytes,
         cache_pages: u64::from(cache.capacity()),
         cache: Mutex::new(cache),
         meter,
+        setup,
     };
     take_over(state);
     crash::watch();
@@ -96,19 +94,11 @@ fn directories(names: &[String]) -> Result<Vec<Vec<u8>>, String> {
 /// The devices of the setup: this process' own, or those that it shares.
 fn devices(setup: &Setup) -> Result<Vec<EmulatedDevice>, String> {
     let Some(sharing) = &setup.sharing else {
-        let own = setup.devices.iter().map(device);
-        return Ok(own.map(EmulatedDevice::own).collect());
+        let own = setup.devices.iter().map(|device| EmulatedDevice::Own(Mutex::new(made(device))));
+        return Ok(own.collect());
     };
-    let shared = shared::devices(sharing, &setup.devices, device)?;
-    Ok(shared.iter().map(EmulatedDevice::shared).collect())
-}
-
-fn device(setup: &DeviceSetup) -> Device {
-    let mut device = Device::new(&setup.profile, setup.seed);
-    if setup.preconditioned {
-        device.precondition();
-    }
-    device
+    let shared = shared::devices(sharing, &setup.devices)?;
+    Ok(shared.iter().map(EmulatedDevice::Shared).collect())
 }
 
 fn file_salt(sharing: &Sharing) -> u64 {

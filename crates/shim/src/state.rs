@@ -1,21 +1,22 @@
 //! What the shim knows once it has taken over, and whether a thread is inside it.
 
 use crate::cache::PageCache;
-use crate::clock;
 use crate::files::File;
 use crate::journal::WriteJournal;
 use crate::meter::Meter;
-use crate::names;
 use crate::shared::SharedDevice;
+use crate::{clock, names};
+use base::lock;
 use device::page::Global;
-use device::{Device, Role};
+use device::{Device, Role, Setup};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Made once, before the program begins, and never freed.
 pub(crate) struct ShimState {
+    pub(crate) setup: Setup,
     pub(crate) meter: Meter,
     pub(crate) devices: Vec<EmulatedDevice>,
     /// Tells this process' files from those of others on the same devices; 0 alone.
@@ -24,13 +25,8 @@ pub(crate) struct ShimState {
     pub(crate) device_of_role: [Option<usize>; Role::ALL.len()],
     /// Resolved, absolute, without a slash at the end.
     pub(crate) directories: Vec<Vec<u8>>,
-    pub(crate) every_file: Option<Role>,
     /// Bytes of the system tablespace.
     pub(crate) doublewrite: Range<u64>,
-    pub(crate) spin: bool,
-    /// No thread is a session.
-    pub(crate) no_account: bool,
-    pub(crate) read_ahead_bytes: u32,
     /// How many pages the modelled page cache holds.
     pub(crate) cache_pages: u64,
     pub(crate) cache: Mutex<PageCache>,
@@ -38,55 +34,34 @@ pub(crate) struct ShimState {
     pub(crate) journal: Option<WriteJournal>,
 }
 
-pub(crate) struct EmulatedDevice {
-    pub(crate) used_bytes: u64,
-    device: DeviceHandle,
-}
-
 /// A device as this process uses it.
 #[expect(
     clippy::large_enum_variant,
     reason = "there are a few per process, and a box would cost each request an access to memory"
 )]
-enum DeviceHandle {
+pub(crate) enum EmulatedDevice {
     Own(Mutex<Device>),
     Shared(&'static SharedDevice),
 }
 
 impl EmulatedDevice {
-    pub(crate) fn own(device: Device) -> EmulatedDevice {
-        EmulatedDevice {
-            used_bytes: device.used_bytes(),
-            device: DeviceHandle::Own(Mutex::new(device)),
-        }
-    }
-
-    pub(crate) fn shared(device: &'static SharedDevice) -> EmulatedDevice {
-        EmulatedDevice {
-            used_bytes: device.with(|device| device.used_bytes()),
-            device: DeviceHandle::Shared(device),
-        }
-    }
-
     /// Asks the model, one thread at a time.
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Device) -> T) -> T {
-        match &self.device {
-            DeviceHandle::Own(device) => {
-                ask(&mut device.lock().unwrap_or_else(PoisonError::into_inner))
-            }
-            DeviceHandle::Shared(device) => device.with(ask),
+        match self {
+            EmulatedDevice::Own(device) => ask(&mut lock(device)),
+            EmulatedDevice::Shared(device) => device.with(ask),
         }
     }
 }
 
 impl ShimState {
     pub(crate) fn cache(&self) -> MutexGuard<'_, PageCache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.cache)
     }
 
     /// Waits until a time, or returns at once where it has passed.
     pub(crate) fn wait_until(&self, until_ns: u64) {
-        self.meter.add(Global::SpinNs, clock::wait_until(until_ns, self.spin));
+        self.meter.add(Global::SpinNs, clock::wait_until(until_ns, self.setup.spin));
     }
 
     pub(crate) fn device_of(&self, role: Role) -> Option<usize> {
@@ -108,7 +83,7 @@ impl ShimState {
 
     /// The role of a file, by its path below a watched directory.
     pub(crate) fn role_of(&self, relative: &[u8]) -> Role {
-        self.every_file.unwrap_or_else(|| names::role_of(relative))
+        self.setup.every_file.unwrap_or_else(|| names::role_of(relative))
     }
 
     /// The role of a byte of a file.
@@ -122,23 +97,20 @@ impl ShimState {
     /// The role of what is in a directory, where that is watched or below one that is: the first
     /// watched directory is data's, and the others are each of one role.
     pub(crate) fn role_in(&self, path: &[u8]) -> Option<Role> {
-        let below = |watched: &&Vec<u8>| {
-            let rest = path.strip_prefix(watched.as_slice());
-            rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
+        let (index, relative) = self.below(path)?;
+        let role = match index {
+            0 => names::role_in(relative),
+            _ => names::role_of_directory(&self.directories[index]),
         };
-        let watched = self.directories.iter().find(below)?;
-        let role = match self.directories.first() == Some(watched) {
-            true => names::role_in(path.get(watched.len()..).unwrap_or_default()),
-            false => names::role_of_directory(watched),
-        };
-        Some(self.every_file.unwrap_or(role))
+        Some(self.setup.every_file.unwrap_or(role))
     }
 
-    /// Which watched directory a path is below, and the rest of the path.
+    /// Which watched directory a path is below, or is, and the rest of the path.
     pub(crate) fn below<'a>(&self, path: &'a [u8]) -> Option<(usize, &'a [u8])> {
         self.directories.iter().enumerate().find_map(|(index, directory)| {
             let rest = path.strip_prefix(directory.as_slice())?;
-            Some((index, rest.strip_prefix(b"/")?))
+            let below = rest.strip_prefix(b"/").or(rest.is_empty().then_some(rest));
+            Some((index, below?))
         })
     }
 
@@ -170,16 +142,16 @@ pub(crate) struct Inside(bool);
 
 impl Inside {
     pub(crate) fn enter() -> Inside {
-        Inside(INSIDE.with(|inside| inside.replace(true)))
+        Inside(INSIDE.replace(true))
     }
 
     pub(crate) fn is() -> bool {
-        INSIDE.with(Cell::get)
+        INSIDE.get()
     }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        INSIDE.with(|inside| inside.set(self.0));
+        INSIDE.set(self.0);
     }
 }

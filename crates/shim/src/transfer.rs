@@ -1,15 +1,12 @@
 //! Reads, writes and flushes that the caller waits for.
 
 use crate::buffered::{self, BufferedRequest};
-use crate::clock;
-use crate::faults;
 use crate::files::{self, Open};
 use crate::flight::{EmulatedPlace, Extent, Flight};
-use crate::record;
-use crate::session;
 use crate::state::{Inside, ShimState, state};
 use crate::system::seek;
 use crate::write_back::WRITE_BACK;
+use crate::{clock, faults, record, session};
 use device::Role;
 use device::cut::EntryTicket;
 use device::page::AccessKind;
@@ -80,13 +77,8 @@ impl FileRequest {
     /// The error with which it fails, without being done.
     pub(crate) fn refusal(&self, state: &ShimState) -> Option<c_int> {
         faults::refusal(state, self.role, || {
-            self.kind == AccessKind::Write && self.end() > files::file_bytes(self.fd)
+            self.kind == AccessKind::Write && self.extent.end() > files::file_bytes(self.fd)
         })
-    }
-
-    /// The program may ask for anything.
-    fn end(&self) -> u64 {
-        self.extent.offset.saturating_add(self.extent.bytes)
     }
 
     /// Its record in the journal, which is to be over when somebody is told of it.
@@ -115,7 +107,8 @@ impl FileRequest {
             AccessKind::Flush => buffered::write_out(state, place),
             // Past the page cache, in which nothing of what it writes stays.
             AccessKind::Write => {
-                buffered::drop_bytes(state, place, self.extent.offset..self.end(), true);
+                let bytes = self.extent.offset..self.extent.end();
+                buffered::drop_bytes(state, place, bytes, true);
             }
             AccessKind::Read => {}
         }
@@ -133,9 +126,8 @@ impl FileRequest {
     /// Writes what is dirty of its file, flushes the device's cache and waits for both.
     pub(crate) fn flush(&self, state: &ShimState) {
         if state.is_emulated(self.role) {
-            let extent = Extent { offset: 0, bytes: 0 };
-            let flush = FileRequest { kind: AccessKind::Flush, extent, ..*self };
-            let (flight, _) = flush.begin(state, || 0);
+            let (kind, extent) = (AccessKind::Flush, Extent::default());
+            let (flight, _) = FileRequest { kind, extent, ..*self }.begin(state, || 0);
             flight.finish(state, Some(0));
         }
     }
@@ -200,8 +192,7 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
         return sync_unseen(fd, call);
     };
     let _inside = Inside::enter();
-    let extent = Extent { offset: 0, bytes: 0 };
-    let request = FileRequest::new(state, (fd, open), AccessKind::Flush, extent);
+    let request = FileRequest::new(state, (fd, open), AccessKind::Flush, Extent::default());
     let is_emulated = state.is_emulated(request.role);
     request.complete(state, || if is_emulated { 0 } else { call() as isize }) as c_int
 }
@@ -212,7 +203,5 @@ fn sync_unseen(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
         let _inside = Inside::enter();
         keeping_errno(|| record::directory_flush_begins(state, fd))
     });
-    let result = call();
-    record::over(ticket, result == 0);
-    result
+    record::during(ticket, call)
 }

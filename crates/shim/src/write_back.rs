@@ -3,13 +3,13 @@
 //! as a kernel's has.
 
 use crate::cache::PageRun;
-use crate::clock;
-use crate::files;
 use crate::flight::{EmulatedPlace, Extent, Flight};
 use crate::state::ShimState;
+use crate::{clock, files};
+use base::lock;
 use device::page::{AccessKind, Global};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes of the page cache under way at once.
 const UNDER_WAY_MAX: usize = 64;
@@ -32,7 +32,7 @@ pub(crate) struct PageRequest {
 
 pub(crate) struct WriteBack {
     slots: Mutex<[Option<PageRequest>; UNDER_WAY_MAX]>,
-    under_way: AtomicU32,
+    /// Of writes under way, each of which has one at least.
     under_way_pages: AtomicU64,
     /// What is in the cache: the page that is shared with another process has a copy, which is not
     /// to be trusted.
@@ -45,7 +45,6 @@ pub(crate) struct WriteBack {
 /// The one of this process.
 pub(crate) static WRITE_BACK: WriteBack = WriteBack {
     slots: Mutex::new([const { None }; UNDER_WAY_MAX]),
-    under_way: AtomicU32::new(0),
     under_way_pages: AtomicU64::new(0),
     pages: AtomicU64::new(0),
     dirty_pages: AtomicU64::new(0),
@@ -55,7 +54,7 @@ pub(crate) static WRITE_BACK: WriteBack = WriteBack {
 /// Tells what is in the cache now, and keeps what is to be known of it without locking it.
 pub(crate) fn cache_changed(state: &ShimState) {
     let cache = state.cache();
-    let (pages, dirty_pages) = (cache.count().into(), cache.dirty_count().into());
+    let (pages, dirty_pages) = (cache.count.into(), cache.dirty_count.into());
     state.meter.set(Global::CachePages, pages);
     state.meter.set(Global::CacheDirtyPages, dirty_pages);
     WRITE_BACK.pages.store(pages, Ordering::Relaxed);
@@ -65,10 +64,6 @@ pub(crate) fn cache_changed(state: &ShimState) {
 }
 
 impl WriteBack {
-    fn lock(&self) -> MutexGuard<'_, [Option<PageRequest>; UNDER_WAY_MAX]> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Pages in the cache.
     pub(crate) fn pages(&self) -> u64 {
         self.pages.load(Ordering::Relaxed)
@@ -100,7 +95,7 @@ impl WriteBack {
     pub(crate) fn run_writeback(&self, state: &ShimState) {
         let now_ns = clock::now_ns();
         let mut before_ns = self.due_ns(state, now_ns);
-        if before_ns.is_none() && self.under_way.load(Ordering::Relaxed) == 0 {
+        if before_ns.is_none() && self.under_way_pages.load(Ordering::Relaxed) == 0 {
             return;
         }
         // Whoever is at it does it for all.
@@ -126,7 +121,6 @@ impl WriteBack {
 
     fn send(&self, state: &ShimState, run: PageRun, now_ns: u64) -> Option<PageRequest> {
         let request = begin(state, AccessKind::Write, run, now_ns)?;
-        self.under_way.fetch_add(1, Ordering::Relaxed);
         self.under_way_pages.fetch_add(u64::from(run.pages), Ordering::Relaxed);
         Some(request)
     }
@@ -135,7 +129,6 @@ impl WriteBack {
     /// flushes its file finds it.
     fn take(&self, slot: &mut Option<PageRequest>) -> Option<PageRequest> {
         let request = slot.take()?;
-        self.under_way.fetch_sub(1, Ordering::Relaxed);
         self.under_way_pages.fetch_sub(u64::from(request.run.pages), Ordering::Relaxed);
         Some(request)
     }
@@ -155,7 +148,7 @@ impl WriteBack {
     /// Waits for the earliest of what is under way and nobody else waits for. Returns its pages, or
     /// `None` where nothing is under way at all.
     pub(crate) fn wait_for_one(&self, state: &ShimState) -> Option<u64> {
-        let mut slots = self.lock();
+        let mut slots = lock(&self.slots);
         let others_ns = slots.iter().flatten().map(|request| request.flight.when_ns()).min()?;
         let free = slots.iter_mut().enumerate();
         let free = free.filter_map(|(index, slot)| Some((index, slot.as_mut()?)));
@@ -171,7 +164,7 @@ impl WriteBack {
         drop(slots);
         loop {
             let now_ns = clock::now_ns();
-            let mut slots = self.lock();
+            let mut slots = lock(&self.slots);
             // It stays there until it is taken here.
             let slot = &mut slots[index];
             let request = slot.as_mut()?;
@@ -188,25 +181,23 @@ impl WriteBack {
         }
     }
 
-    /// Sends a run without waiting, where there is room; else gives it back.
-    pub(crate) fn try_send(&self, state: &ShimState, run: PageRun) -> Option<PageRun> {
+    /// Sends a run without waiting, where there is room. Returns whether there was.
+    pub(crate) fn try_send(&self, state: &ShimState, run: PageRun) -> bool {
         let now_ns = clock::now_ns();
-        let mut slots = self.lock();
-        for slot in slots.iter_mut() {
+        lock(&self.slots).iter_mut().any(|slot| {
             self.take_up(state, slot, now_ns);
-            if slot.is_none() {
+            let is_free = slot.is_none();
+            if is_free {
                 *slot = self.send(state, run, now_ns);
-                return None;
             }
-        }
-        Some(run)
+            is_free
+        })
     }
 
     /// Whether a run could be sent without waiting.
     pub(crate) fn has_room(&self, state: &ShimState) -> bool {
         let now_ns = clock::now_ns();
-        let mut slots = self.lock();
-        slots.iter_mut().any(|slot| {
+        lock(&self.slots).iter_mut().any(|slot| {
             self.take_up(state, slot, now_ns);
             slot.is_none()
         })
@@ -215,11 +206,12 @@ impl WriteBack {
     /// Waits for what is under way of a file, whoever else waits for it too. Of what only this
     /// waits for, the last to come back is judged.
     pub(crate) fn finish(&self, state: &ShimState, place: usize) {
-        if self.under_way.load(Ordering::Relaxed) == 0 {
+        if self.under_way_pages.load(Ordering::Relaxed) == 0 {
             return;
         }
         let since_ns = clock::now_ns();
-        let mut awaited = AwaitedPages { place, claimed: 0, back: CameBack::new(since_ns) };
+        let back = CameBack { since_ns, last: None };
+        let mut awaited = AwaitedPages { place, claimed: 0, back };
         while let Some(until_ns) = self.look_for(state, &mut awaited) {
             state.wait_until(until_ns);
         }
@@ -231,7 +223,7 @@ impl WriteBack {
     fn look_for(&self, state: &ShimState, awaited: &mut AwaitedPages) -> Option<u64> {
         let now_ns = clock::now_ns();
         let (mut ask_ns, mut due_ns) = (None, None);
-        for (index, slot) in self.lock().iter_mut().enumerate() {
+        for (index, slot) in lock(&self.slots).iter_mut().enumerate() {
             let Some(request) = slot else { continue };
             let began_ns = request.flight.counted.began_ns;
             if request.run.place != awaited.place || began_ns > awaited.back.since_ns {
@@ -276,10 +268,6 @@ struct CameBack {
 }
 
 impl CameBack {
-    fn new(since_ns: u64) -> CameBack {
-        CameBack { since_ns, last: None }
-    }
-
     fn add(&mut self, state: &ShimState, request: PageRequest, now_ns: u64) {
         let when_ns = request.flight.when_ns();
         let is_last = self.last.as_ref().is_none_or(|last| last.flight.when_ns() <= when_ns);
@@ -405,7 +393,7 @@ impl ReadBatch {
 
     /// Waits for all.
     pub(crate) fn wait(self, state: &ShimState) {
-        let mut back = CameBack::new(self.since_ns);
+        let mut back = CameBack { since_ns: self.since_ns, last: None };
         for mut request in self.flights.into_iter().flatten() {
             request.wait(state);
             back.add(state, request, clock::now_ns());

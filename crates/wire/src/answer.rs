@@ -16,11 +16,8 @@ const FIXED_PART: usize = 12;
 
 /// Reads a column definition packet; only type and sign matter here.
 pub(crate) fn column(payload: &[u8]) -> SessionResult<ColumnDefinition> {
-    let fixed = payload
-        .len()
-        .checked_sub(FIXED_PART)
-        .and_then(|start| payload.get(start..))
-        .ok_or_else(|| malformed("a column definition is too short"))?;
+    let fixed = payload.last_chunk::<FIXED_PART>();
+    let fixed = fixed.ok_or_else(|| malformed("a column definition is too short"))?;
     Ok(ColumnDefinition { type_code: fixed[6], unsigned: fixed[7] & 0x20 != 0 })
 }
 
@@ -78,19 +75,14 @@ fn binary_cell(reader: &mut PacketReader<'_>, column: ColumnDefinition) -> Sessi
         t::SHORT | t::YEAR => i64::from(reader.u16()?),
         t::LONG | t::INT24 if signed => i64::from(reader.u32()? as i32),
         t::LONG | t::INT24 => i64::from(reader.u32()?),
+        t::LONGLONG if signed => reader.u64()? as i64,
         t::LONGLONG => {
             let bits = reader.u64()?;
-            i64::try_from(bits).or(if signed { Ok(bits as i64) } else { Err(()) }).map_err(
-                |()| {
-                    SessionError::Unexpected(format!(
-                        "the integer {bits} is too large for this program"
-                    ))
-                },
-            )?
+            let why = || format!("the integer {bits} is too large for this program");
+            i64::try_from(bits).map_err(|_| SessionError::Unexpected(why()))?
         }
-        // Dates are a length and that many bytes; nobody here looks inside. Floating point appears
-        // in no statement of ours; its bits pass as bytes would, so that the row stays readable.
-        t::DATE | t::TIME | t::DATETIME | t::TIMESTAMP => return bytes_cell(reader),
+        // Floating point appears in no statement of ours; its bits pass as bytes would, so that the
+        // row stays readable. Dates are a length and that many bytes; nobody here looks inside.
         t::FLOAT => return fixed_cell(reader, 4),
         t::DOUBLE => return fixed_cell(reader, 8),
         _ => return bytes_cell(reader),

@@ -74,9 +74,9 @@ fn xor(bytes: &[u8], mask: &[u8]) -> Vec<u8> {
     bytes.iter().zip(mask.iter().cycle()).map(|(a, b)| a ^ b).collect()
 }
 
-/// The password as it is, as the protocol ends texts.
-pub(crate) fn zero_terminated(password: &[u8]) -> Vec<u8> {
-    [password, &[0]].concat()
+/// A text as it is, the password among them, as the protocol ends texts.
+pub(crate) fn zero_terminated(text: &[u8]) -> Vec<u8> {
+    [text, &[0]].concat()
 }
 
 /// The password, hidden by the scramble and encrypted with the server's RSA key.

@@ -5,7 +5,7 @@ mod receive;
 use crate::answer::ColumnDefinition;
 use crate::login::Privacy;
 use crate::packet::{self, PacketReader, malformed, param_type, put_param};
-use crate::protocol::{Metadata, Protocol, Status};
+use crate::protocol::{Metadata, Protocol, Status, capability};
 use crate::transport::Transport;
 use base::{
     Answer, Param, RowSource, ServerFamily, ServerRelease, Session, SessionError, SessionResult,
@@ -127,7 +127,7 @@ impl Connection {
 
     pub(crate) fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
-        if protocol.cached_metadata {
+        if protocol.has_cached_metadata() {
             self.metadata = Metadata::Cached;
         }
     }
@@ -441,15 +441,11 @@ impl Session for Connection {
             let known = &mut self.prepared[statement.0 as usize].answer_bytes_min;
             *known = bytes.min(*known);
         }
-        let last = match &status {
-            Ok(status) => !status.more,
-            Err(SessionError::Server { .. }) => true,
-            Err(_) => false,
-        };
-        // After any other error the protocol is out of step, and the connection stays busy for
-        // ever.
+        // After any error that is no answer the protocol is out of step, and the connection stays
+        // busy for ever.
         self.busy = matches!(&status, Err(error) if error.code().is_none());
-        if last {
+        let has_more = status.as_ref().is_ok_and(|status| status.more);
+        if !self.busy && !has_more {
             self.answered();
         }
         let Status { affected_rows, last_insert_id, width, more, .. } = status?;
@@ -526,7 +522,7 @@ impl Session for Connection {
     }
 
     async fn all_prepared(&mut self) -> SessionResult<()> {
-        if self.protocol.optional_metadata {
+        if self.protocol.has(capability::OPTIONAL_METADATA) {
             self.query("SET SESSION resultset_metadata = NONE").await?;
             self.metadata = Metadata::Omitted;
         }

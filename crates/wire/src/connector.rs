@@ -1,11 +1,11 @@
 //! Dialling and logging in.
 
-use crate::auth::AuthMethod;
+use crate::auth::{AuthMethod, zero_terminated};
 use crate::connection::Connection;
 use crate::login::{Login, ServerKey};
 use crate::options::{Address, ConnectOptions, TlsMode};
 use crate::packet::{PacketReader, malformed, put_lenenc_bytes};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, capability};
 use crate::tls::{TlsSetup, reasons};
 use crate::transport::{Endpoint, Transport};
 use base::{Exit, SessionError, SessionResult, errors, limits};
@@ -22,27 +22,20 @@ impl base::Connect for Connector {
     /// Connects and logs in, within [`limits::CONNECT_TIMEOUT`].
     async fn connect(&self) -> Result<Connection, ConnectError> {
         let at = Instant::now() + limits::CONNECT_TIMEOUT;
-        match reactor::timeout_at(at, self.dial()).await {
-            Ok(result) => result,
-            Err(_) => Err(ConnectError::Unreachable {
-                address: self.address(),
-                why: format!("no answer within {} s", limits::CONNECT_TIMEOUT.as_secs()),
-            }),
-        }
+        let dialled = reactor::timeout_at(at, self.dial()).await;
+        dialled.unwrap_or_else(|_| {
+            let seconds = limits::CONNECT_TIMEOUT.as_secs();
+            Err(self.unreachable(format!("no answer within {seconds} s")))
+        })
     }
 
     fn may_pass(error: &ConnectError) -> bool {
         match error {
             ConnectError::Unreachable { .. } => true,
             ConnectError::Refused { error, .. } => {
-                matches!(
-                    error.code(),
-                    Some(
-                        errors::CON_COUNT_ERROR
-                            | errors::UNKNOWN_COM_ERROR
-                            | errors::SERVER_SHUTDOWN
-                    ) | None
-                )
+                use errors::{CON_COUNT_ERROR, SERVER_SHUTDOWN, UNKNOWN_COM_ERROR};
+                let passing = [CON_COUNT_ERROR, UNKNOWN_COM_ERROR, SERVER_SHUTDOWN];
+                error.code().is_none_or(|code| passing.contains(&code))
             }
             ConnectError::Protocol { error, .. } => matches!(error, SessionError::Lost(_)),
             _ => false,
@@ -127,10 +120,13 @@ impl Connector {
         self.options.address.to_string()
     }
 
+    fn unreachable(&self, why: String) -> ConnectError {
+        ConnectError::Unreachable { address: self.address(), why }
+    }
+
     async fn dial(&self) -> Result<Connection, ConnectError> {
-        let transport = Transport::connect(&self.endpoint).await.map_err(|error| {
-            ConnectError::Unreachable { address: self.address(), why: error.to_string() }
-        })?;
+        let transport = Transport::connect(&self.endpoint).await;
+        let transport = transport.map_err(|error| self.unreachable(error.to_string()))?;
         let mut connection = Connection::new(transport);
         self.log_in(&mut connection).await?;
         Ok(connection)
@@ -140,7 +136,7 @@ impl Connector {
         let greeting = connection.read_packet().await.map_err(|e| self.classify(e))?;
         let greeting = Greeting::parse(&greeting).map_err(|e| self.classify(e))?;
         let tls = self.tls_with(&greeting)?;
-        let agreed = Agreed {
+        let agreed = Protocol {
             capabilities: greeting.capabilities & self.wanted(tls.is_some()),
             mariadb: greeting.mariadb & capability::MARIADB_CACHE_METADATA,
         };
@@ -148,7 +144,7 @@ impl Connector {
         if let Some(setup) = tls {
             self.start_tls(connection, agreed, setup).await?;
         }
-        connection.set_protocol(agreed.protocol());
+        connection.set_protocol(agreed);
         let answered = self.authenticate(connection, &greeting, agreed).await;
         answered.map_err(|e| self.classify(e))
     }
@@ -176,7 +172,7 @@ impl Connector {
     async fn start_tls(
         &self,
         connection: &mut Connection,
-        agreed: Agreed,
+        agreed: Protocol,
         setup: &TlsSetup,
     ) -> Result<(), ConnectError> {
         let failed = |why: String| ConnectError::Tls { address: self.address(), why };
@@ -193,43 +189,33 @@ impl Connector {
     }
 
     fn wanted(&self, tls: bool) -> u32 {
-        let mut wanted = capability::BASE;
-        if self.options.schema.is_some() {
-            wanted |= capability::CONNECT_WITH_DB;
-        }
-        if tls {
-            wanted |= capability::SSL;
-        }
-        wanted
+        let schema = if self.options.schema.is_some() { capability::CONNECT_WITH_DB } else { 0 };
+        let tls = if tls { capability::SSL } else { 0 };
+        capability::BASE | schema | tls
     }
 
     fn login_packet(
         &self,
         greeting: &Greeting,
-        agreed: Agreed,
+        agreed: Protocol,
         login: &mut Login<'_>,
     ) -> SessionResult<Vec<u8>> {
         let mut out = agreed.fixed_part();
-        out.extend_from_slice(self.options.user.as_bytes());
-        out.push(0);
+        out.extend(zero_terminated(self.options.user.as_bytes()));
         let response = login.begin(greeting.method, &greeting.scramble)?;
-        if agreed.capabilities & capability::LENENC_AUTH != 0 {
+        if agreed.has(capability::LENENC_AUTH) {
             put_lenenc_bytes(&mut out, &response);
         } else {
             out.push(response.len() as u8);
             out.extend_from_slice(&response);
         }
         if let Some(schema) = &self.options.schema {
-            out.extend_from_slice(schema.as_bytes());
-            out.push(0);
+            out.extend(zero_terminated(schema.as_bytes()));
         }
-        out.extend_from_slice(greeting.method.name().as_bytes());
-        out.push(0);
-        if agreed.capabilities & capability::CONNECT_ATTRIBUTES != 0 {
-            let mut attributes = Vec::new();
-            put_lenenc_bytes(&mut attributes, b"program_name");
-            put_lenenc_bytes(&mut attributes, b"mydyno");
-            put_lenenc_bytes(&mut out, &attributes);
+        out.extend(zero_terminated(greeting.method.name().as_bytes()));
+        if agreed.has(capability::CONNECT_ATTRIBUTES) {
+            // A name and its value, each behind its length.
+            put_lenenc_bytes(&mut out, b"\x0cprogram_name\x06mydyno");
         }
         Ok(out)
     }
@@ -239,7 +225,7 @@ impl Connector {
         &self,
         connection: &mut Connection,
         greeting: &Greeting,
-        agreed: Agreed,
+        agreed: Protocol,
     ) -> SessionResult<()> {
         let password = self.options.password.reveal().as_bytes();
         let mut login = Login::new(password, connection.privacy(), &self.server_key);
@@ -296,69 +282,6 @@ fn public_key(file: &Path) -> SessionResult<PKey<openssl::pkey::Public>> {
     })
 }
 
-/// Bits of the capability flags, both sides.
-pub(crate) mod capability {
-    pub(crate) const CONNECT_WITH_DB: u32 = 1 << 3;
-    pub(crate) const SSL: u32 = 1 << 11;
-    pub(crate) const CONNECT_ATTRIBUTES: u32 = 1 << 20;
-    pub(crate) const LENENC_AUTH: u32 = 1 << 21;
-    pub(crate) const DEPRECATE_EOF: u32 = 1 << 24;
-    /// MySQL 8.0: a session may ask for results without description of their columns.
-    pub(crate) const OPTIONAL_METADATA: u32 = 1 << 25;
-    /// Not set by MariaDB, which then has capabilities of its own.
-    pub(crate) const MYSQL: u32 = 1;
-    /// An extension of MariaDB: columns are described again only when they change.
-    pub(crate) const MARIADB_CACHE_METADATA: u32 = 1 << 4;
-    /// MySQL, found rows, long flag, local files, protocol 4.1, transactions, secure connection,
-    /// several results of text and of prepared statements, login plugins.
-    pub(crate) const BASE: u32 = MYSQL
-        | 1 << 1
-        | 1 << 2
-        | 1 << 7
-        | 1 << 9
-        | 1 << 13
-        | 1 << 15
-        | 1 << 17
-        | 1 << 18
-        | 1 << 19
-        | CONNECT_ATTRIBUTES
-        | LENENC_AUTH
-        | DEPRECATE_EOF
-        | OPTIONAL_METADATA;
-}
-
-/// latin1: the character set of the schema, so that neither side converts.
-const CHARSET_LATIN1: u8 = 8;
-
-/// Capabilities that both sides have.
-#[derive(Clone, Copy)]
-struct Agreed {
-    capabilities: u32,
-    /// MariaDB's own.
-    mariadb: u32,
-}
-
-impl Agreed {
-    fn protocol(self) -> Protocol {
-        Protocol {
-            deprecate_eof: self.capabilities & capability::DEPRECATE_EOF != 0,
-            optional_metadata: self.capabilities & capability::OPTIONAL_METADATA != 0,
-            cached_metadata: self.mariadb & capability::MARIADB_CACHE_METADATA != 0,
-        }
-    }
-
-    /// The part that a login has in common with a request for TLS.
-    fn fixed_part(self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(256);
-        out.extend_from_slice(&self.capabilities.to_le_bytes());
-        out.extend_from_slice(&(1u32 << 30).to_le_bytes());
-        out.push(CHARSET_LATIN1);
-        out.extend_from_slice(&[0; 19]);
-        out.extend_from_slice(&self.mariadb.to_le_bytes());
-        out
-    }
-}
-
 struct Greeting {
     version: String,
     connection_id: u32,
@@ -385,10 +308,8 @@ impl Greeting {
         let capabilities = low | u32::from(reader.u16()?) << 16;
         let scramble_len = usize::from(reader.u8()?);
         reader.take(6)?;
-        let mariadb = match capabilities & capability::MYSQL {
-            0 => reader.u32()?,
-            _ => reader.u32().map(|_| 0)?,
-        };
+        let own = reader.u32()?;
+        let mariadb = if capabilities & capability::MYSQL == 0 { own } else { 0 };
         let second = reader.take(scramble_len.saturating_sub(8).max(13))?;
         scramble.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
         let method = match reader.zero_terminated().unwrap_or_default() {

@@ -43,12 +43,6 @@ named! {
     }
 }
 
-impl TlsMode {
-    fn named(text: &str) -> Option<TlsMode> {
-        TlsMode::ALL.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(text))
-    }
-}
-
 /// How the login and what follows are protected on their way. Options have the names and the
 /// meaning that they have for `mysql`, in DSNs and in option files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,9 +76,11 @@ impl Security {
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, String> {
         match name {
             "ssl-mode" => {
+                let is_named = |mode: &TlsMode| mode.name().eq_ignore_ascii_case(value);
                 let names = TlsMode::ALL.map(TlsMode::name).join(", ");
                 let unknown = || format!("ssl-mode `{value}` is unknown; the modes are {names}");
-                self.ssl_mode = Some(TlsMode::named(value).ok_or_else(unknown)?);
+                let mode = TlsMode::ALL.into_iter().find(is_named);
+                self.ssl_mode = Some(mode.ok_or_else(unknown)?);
             }
             "get-server-public-key" => {
                 self.get_server_public_key = Some(match value.to_ascii_lowercase().as_str() {

@@ -29,10 +29,8 @@ impl<'a> PacketReader<'a> {
     #[inline]
     pub(crate) fn take(&mut self, len: usize) -> SessionResult<&'a [u8]> {
         let end = self.position.checked_add(len).ok_or_else(|| malformed("a length overflows"))?;
-        let taken = self
-            .bytes
-            .get(self.position..end)
-            .ok_or_else(|| malformed("a packet ends too early"))?;
+        let taken = self.bytes.get(self.position..end);
+        let taken = taken.ok_or_else(|| malformed("a packet ends too early"))?;
         self.position = end;
         Ok(taken)
     }
@@ -189,11 +187,8 @@ pub(crate) mod column_type {
     pub(crate) const FLOAT: u8 = 0x04;
     pub(crate) const DOUBLE: u8 = 0x05;
     pub(crate) const NULL: u8 = 0x06;
-    pub(crate) const TIMESTAMP: u8 = 0x07;
     pub(crate) const LONGLONG: u8 = 0x08;
     pub(crate) const INT24: u8 = 0x09;
-    pub(crate) const DATE: u8 = 0x0a;
-    pub(crate) const TIME: u8 = 0x0b;
     pub(crate) const DATETIME: u8 = 0x0c;
     pub(crate) const YEAR: u8 = 0x0d;
     pub(crate) const NEWDECIMAL: u8 = 0xf6;

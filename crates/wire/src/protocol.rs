@@ -17,15 +17,47 @@ named! {
     }
 }
 
-/// What was agreed on at login.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Protocol {
-    pub(crate) deprecate_eof: bool,
+/// Bits of the capability flags, both sides.
+pub(crate) mod capability {
+    pub(crate) const CONNECT_WITH_DB: u32 = 1 << 3;
+    pub(crate) const SSL: u32 = 1 << 11;
+    pub(crate) const CONNECT_ATTRIBUTES: u32 = 1 << 20;
+    pub(crate) const LENENC_AUTH: u32 = 1 << 21;
+    pub(crate) const DEPRECATE_EOF: u32 = 1 << 24;
     /// MySQL 8.0: a result says whether columns are described, and a session variable switches it
     /// off.
-    pub(crate) optional_metadata: bool,
-    /// MariaDB: a result says whether columns are described.
-    pub(crate) cached_metadata: bool,
+    pub(crate) const OPTIONAL_METADATA: u32 = 1 << 25;
+    /// Not set by MariaDB, which then has capabilities of its own.
+    pub(crate) const MYSQL: u32 = 1;
+    /// An extension of MariaDB: columns are described again only when they change.
+    pub(crate) const MARIADB_CACHE_METADATA: u32 = 1 << 4;
+    /// MySQL, found rows, long flag, local files, protocol 4.1, transactions, secure connection,
+    /// several results of text and of prepared statements, login plugins.
+    pub(crate) const BASE: u32 = MYSQL
+        | 1 << 1
+        | 1 << 2
+        | 1 << 7
+        | 1 << 9
+        | 1 << 13
+        | 1 << 15
+        | 1 << 17
+        | 1 << 18
+        | 1 << 19
+        | CONNECT_ATTRIBUTES
+        | LENENC_AUTH
+        | DEPRECATE_EOF
+        | OPTIONAL_METADATA;
+}
+
+/// latin1: the character set of the schema, so that neither side converts.
+const CHARSET_LATIN1: u8 = 8;
+
+/// What was agreed on at login: capabilities that both sides have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Protocol {
+    pub(crate) capabilities: u32,
+    /// MariaDB's own.
+    pub(crate) mariadb: u32,
 }
 
 /// What an answer's last packet says.
@@ -54,19 +86,39 @@ impl Status {
 }
 
 impl Protocol {
+    pub(crate) fn has(self, capability: u32) -> bool {
+        self.capabilities & capability != 0
+    }
+
+    /// MariaDB: a result says whether columns are described.
+    pub(crate) fn has_cached_metadata(self) -> bool {
+        self.mariadb & capability::MARIADB_CACHE_METADATA != 0
+    }
+
+    /// The part that a login has in common with a request for TLS.
+    pub(crate) fn fixed_part(self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        out.extend_from_slice(&self.capabilities.to_le_bytes());
+        out.extend_from_slice(&(1u32 << 30).to_le_bytes());
+        out.push(CHARSET_LATIN1);
+        out.extend_from_slice(&[0; 19]);
+        out.extend_from_slice(&self.mariadb.to_le_bytes());
+        out
+    }
+
     /// Reads the head of a result: the number of columns, and whether their description follows.
     pub(crate) fn result_head(self, payload: &[u8]) -> SessionResult<(usize, bool)> {
         let mut reader = PacketReader::new(payload);
         let width = reader.lenenc()? as usize;
         // MySQL's manual has these two in the other order; the server has not.
-        let says_so = self.optional_metadata || self.cached_metadata;
+        let says_so = self.has(capability::OPTIONAL_METADATA) || self.has_cached_metadata();
         let described = !says_so || reader.u8()? != 0;
         Ok((width, described))
     }
 
     /// Reads the packet behind the last row, without its first byte: does another answer follow?
     pub(crate) fn more_after_rows(self, payload: &[u8]) -> SessionResult<bool> {
-        if self.deprecate_eof {
+        if self.has(capability::DEPRECATE_EOF) {
             return Ok(Status::of_ok(payload)?.more);
         }
         // The old form: warnings 2, status 2.

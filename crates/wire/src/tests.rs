@@ -3,10 +3,11 @@
 //! wherever the stream was cut.
 
 use crate::connection::Connection;
-use crate::connector::{Connector, capability};
+use crate::connector::Connector;
 use crate::login::{Login, Privacy, ServerKey};
 use crate::options::{Address, ConnectOptions, Password, Security};
 use crate::packet::{column_type as t, put_lenenc, put_lenenc_bytes};
+use crate::protocol::capability;
 use crate::transport::Transport;
 use base::{Answer, Param, RowSource, Session, SessionError, SqlValue, limits};
 use openssl::pkey::PKey;

@@ -10,8 +10,8 @@ use super::decode::{Journal, JournalEntry};
 use super::journal::{EntryKind, FileIdentity};
 use super::log::{LostEntry, LostLog};
 use super::rules::{FileSystem, PowerLoss};
-use super::stable::Promises;
-use super::unwritten::{BLOCK_BYTES, blocks_of, without};
+use super::stable::EntryPromise;
+use super::unwritten::{BLOCK_BYTES, blocks_of, common, without};
 use crate::model::random::ModelRandom;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -97,7 +97,7 @@ impl CutImage {
     ) -> CutImage {
         let mut random = ModelRandom::new(seed);
         let style = CutStyle::draw(&mut random);
-        let promises = Promises::of(journal, devices);
+        let promises = EntryPromise::of_each(journal, devices);
         let chance = match style {
             CutStyle::Least => Chance::NEVER,
             CutStyle::Most => Chance::ALWAYS,
@@ -123,8 +123,9 @@ struct Chooser<'a> {
     journal: &'a Journal,
     devices: &'a [PowerLoss],
     file_system: FileSystem,
-    promises: Promises,
-    /// For each entry of the journal, as the promises.
+    /// For each entry of the journal.
+    promises: Vec<EntryPromise>,
+    /// For each entry of the journal.
     lost: Vec<LostEntry>,
     /// For each device: bytes of its cache that may still be lost. What has come to it and is lost
     /// was in its cache; which of it a cache keeps longest nobody promises.
@@ -173,7 +174,7 @@ impl Chooser<'_> {
 
     fn write(&mut self, index: usize, entry: &JournalEntry, later: &mut LaterChanges) -> KeptParts {
         let LostEntry { is_lost, end, unread } = self.lost[index].clone();
-        let is_stable = self.promises.written[index];
+        let is_stable = self.promises[index].written;
         let is_logged = entry.is_logged() && !is_lost;
         let replaced = later.replacing.get(&entry.file);
         let is_brought = replaced.is_some_and(|at| entry.over.is_some_and(|over| over < *at));
@@ -188,7 +189,7 @@ impl Chooser<'_> {
                 _ => Chance::NEVER,
             },
         };
-        let has_arrived = self.promises.arrived[index];
+        let has_arrived = self.promises[index].arrived;
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for unit in self.units(entry, end).into_iter().rev() {
             let keys = unit.shared.map(|number| (entry.file, number));
@@ -257,10 +258,10 @@ impl Chooser<'_> {
 
     fn count(&self, kept: &[KeptParts]) -> CutCounts {
         let mut counts = CutCounts::default();
-        let entries = self.journal.entries.iter().zip(kept).zip(&self.promises.written);
-        for ((entry, kept), written) in entries {
+        let entries = self.journal.entries.iter().zip(kept).zip(&self.promises);
+        for ((entry, kept), promise) in entries {
             let is_write = entry.kind == EntryKind::Write;
-            if is_write && (!written || *kept != KeptParts::All) {
+            if is_write && (!promise.written || *kept != KeptParts::All) {
                 counts.unstable_writes += 1;
                 counts.unstable_bytes += entry.length;
             }
@@ -303,8 +304,6 @@ impl Chance {
 
 /// How much of a range is outside of others, of which no two overlap.
 fn outside(range: &Range<u64>, others: &[Range<u64>]) -> u64 {
-    let inside = others
-        .iter()
-        .map(|other| range.end.min(other.end).saturating_sub(range.start.max(other.start)));
-    range.end - range.start - inside.sum::<u64>()
+    let inside = others.iter().map(|other| common(range, other));
+    range.end - range.start - inside.map(|part| part.end.saturating_sub(part.start)).sum::<u64>()
 }

@@ -59,8 +59,7 @@ impl JournalEntry {
     /// Whether file systems log it in their order: names, lengths that were set, and writes past
     /// the page cache that made a file longer or filled unwritten space.
     pub(super) fn is_logged(&self) -> bool {
-        use EntryKind::{Create, Length, Rename, Unlink};
-        matches!(self.kind, Length | Create | Rename | Unlink)
+        self.kind.changes_names_or_lengths()
             || (self.traits.direct && (self.extends() || self.fills()))
     }
 }

@@ -10,10 +10,11 @@
 //! which it was over, so that "began after that had ended" can be said of any two of them.
 
 use super::rules::PowerLoss;
-use super::unwritten::{UnwrittenSpace, blocks_behind, blocks_of};
+use super::unwritten::{UnwrittenSpace, blocks_behind, blocks_of, common};
+use base::lock;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// First word of a journal.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"mydynoJ2");
@@ -72,10 +73,11 @@ pub(super) const RESERVED: u64 = 0;
 pub(super) const READY: u64 = 1;
 
 /// What a record is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EntryKind {
     /// No record: the end of the ring, or one that was given up.
+    #[default]
     Gap,
     Write,
     /// Of a file's data and of the metadata before it.
@@ -94,6 +96,11 @@ impl EntryKind {
         use EntryKind::{Create, Flush, Gap, Length, Rename, SyncRange, Unlink, Write};
         let all = [Gap, Write, Flush, SyncRange, Length, Create, Rename, Unlink];
         all.into_iter().find(|kind| *kind as u8 == code)
+    }
+
+    pub(super) fn changes_names_or_lengths(self) -> bool {
+        use EntryKind::{Create, Length, Rename, Unlink};
+        matches!(self, Length | Create | Rename | Unlink)
     }
 }
 
@@ -115,7 +122,7 @@ pub struct WriteTraits {
 }
 
 /// What is to be recorded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct NewEntry<'a> {
     pub kind: EntryKind,
     pub device: u8,
@@ -152,37 +159,24 @@ impl NewEntry<'_> {
     fn replaces_bytes(&self) -> bool {
         matches!(self.kind, EntryKind::Write | EntryKind::Length)
     }
-
-    fn changes_names_or_lengths(&self) -> bool {
-        use EntryKind::{Create, Length, Rename, Unlink};
-        matches!(self.kind, Length | Create | Rename | Unlink)
-    }
 }
 
 /// A record that was begun.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryTicket {
     position: u64,
-    began: u64,
+    /// The event at which it began.
+    pub began: u64,
     kind: EntryKind,
     device: u8,
     place: usize,
-    replaced_bytes: u64,
+    /// Bytes that [`JournalRing::room`] has for what is replaced.
+    pub replaced_bytes: u64,
 }
 
 impl EntryTicket {
-    /// The event at which it began.
-    pub fn began(&self) -> u64 {
-        self.began
-    }
-
     pub fn is_flush(&self) -> bool {
         self.kind == EntryKind::Flush
-    }
-
-    /// Bytes that [`JournalRing::room`] has for what is replaced.
-    pub fn replaced_bytes(&self) -> u64 {
-        self.replaced_bytes
     }
 }
 
@@ -192,7 +186,7 @@ pub fn journal_bytes(ring_bytes: u64) -> u64 {
 }
 
 /// What is known of the file at a place.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct PlaceState {
     /// When the last of its flushes that are over began.
     flushed: u64,
@@ -249,7 +243,7 @@ impl<'a> JournalRing<'a> {
     pub fn begin(&self, entry: &NewEntry) -> Option<EntryTicket> {
         let replaced_bytes = entry.replaced_bytes();
         let words = ENTRY_WORDS as u64 + replaced_bytes.div_ceil(8);
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.events += 1;
         let began = state.events;
         let before = state.note_space(entry);
@@ -314,7 +308,7 @@ impl<'a> JournalRing<'a> {
 
     /// The change is over, as far as who asked for it knows. Returns that event.
     pub fn finish(&self, ticket: &EntryTicket) -> u64 {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.events += 1;
         if ticket.position >= state.tail {
             self.set(ticket.position, EntryWord::Progress, state.events);
@@ -341,7 +335,7 @@ impl<'a> JournalRing<'a> {
             let _ =
                 progress.compare_exchange(RESERVED, READY, Ordering::Release, Ordering::Relaxed);
         }
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if ticket.position >= state.tail {
             let shape = self.word(ticket.position, EntryWord::Shape) & u64::from(u32::MAX);
             self.set(ticket.position, EntryWord::Shape, shape);
@@ -357,7 +351,7 @@ impl<'a> JournalRing<'a> {
 
     /// Another file has this place now.
     pub fn forget_place(&self, place: usize) {
-        if let Some(place) = self.lock().places.get_mut(place) {
+        if let Some(place) = lock(&self.state).places.get_mut(place) {
             *place = PlaceState::default();
         }
     }
@@ -365,7 +359,7 @@ impl<'a> JournalRing<'a> {
     /// When the last flush of a device that is over, and did not lie, began: what was over before
     /// it is on the device.
     pub fn flushed(&self, device: u8) -> u64 {
-        self.lock().flushed.get(usize::from(device)).copied().unwrap_or(0)
+        lock(&self.state).flushed.get(usize::from(device)).copied().unwrap_or(0)
     }
 
     /// Changes of names and lengths of a device that began up to this event count as written.
@@ -378,13 +372,9 @@ impl<'a> JournalRing<'a> {
 
     fn unrecorded(&self, entry: &NewEntry, began: u64) {
         self.add_header(HeaderWord::Unrecorded, 1);
-        if entry.changes_names_or_lengths() {
+        if entry.kind.changes_names_or_lengths() {
             self.names_are_written(entry.device, began);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RingState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drops the oldest records until there is room for so many words in one piece. Returns where.
@@ -515,8 +505,7 @@ impl RingState {
                 let written = entry.offset..entry.offset.saturating_add(entry.length);
                 let skipped = blocks_behind(before.length)..blocks_of(&written).start;
                 before.forgets_space |= place.unwritten.set(&skipped, true);
-                let filled = place.unwritten.first_in(&blocks_of(&written));
-                let filled = filled.start.max(written.start)..filled.end.min(written.end);
+                let filled = common(&place.unwritten.first_in(&blocks_of(&written)), &written);
                 before.other =
                     if filled.is_empty() { 0 } else { PackedPart::of(&filled, entry.offset).0 };
                 before.forgets_space |= place.unwritten.set(&blocks_of(&written), false);

@@ -7,8 +7,8 @@
 use super::choice::Chance;
 use super::decode::{Journal, JournalEntry};
 use super::journal::{EntryKind, FileIdentity};
-use super::stable::Promises;
-use super::unwritten::{blocks_behind, blocks_of, without};
+use super::stable::EntryPromise;
+use super::unwritten::{blocks_behind, blocks_of, common, without};
 use crate::model::random::ModelRandom;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -27,7 +27,7 @@ impl LostLog {
     /// Chooses what is lost of the changes that need not be there; by `chance` they are kept.
     pub(super) fn draw(
         journal: &Journal,
-        promises: &Promises,
+        promises: &[EntryPromise],
         device: usize,
         chance: Chance,
         random: &mut ModelRandom,
@@ -35,14 +35,14 @@ impl LostLog {
         let entries = journal.entries.iter().enumerate();
         let of_device: Vec<(usize, &JournalEntry)> =
             entries.filter(|(_, entry)| entry.is_logged() && entry.device == device).collect();
-        let is_promised = |index: usize| promises.logged.get(index).is_some_and(|logged| *logged);
+        let is_promised = |index: usize| promises[index].logged;
         let promised = of_device.iter().rposition(|(index, _)| is_promised(*index));
         let begin = promised.map_or(0, |at| at + 1);
         let kept = begin + chance.of(of_device.len() - begin, random);
         let first = of_device.get(kept).map_or(u64::MAX, |(_, entry)| entry.began);
         let before = of_device.get(..kept).unwrap_or_default();
         let last = before.last().map_or(0, |(_, entry)| entry.began);
-        let happened = |index: usize| promises.happened.get(index).copied().flatten();
+        let happened = |index: usize| promises[index].happened;
         let is_filling = |entry: &JournalEntry| entry.kind == EntryKind::Write && !entry.extends();
         let may_be_lost = |(index, entry): &&(usize, &JournalEntry)| {
             is_filling(entry) && !is_promised(*index) && happened(*index).is_none_or(|at| at > last)
@@ -80,13 +80,12 @@ impl LostEntry {
     /// For each entry of the journal. `logs` are those of the devices, in their order.
     pub(super) fn of_each(
         journal: &Journal,
-        promises: &Promises,
+        promises: &[EntryPromise],
         logs: &[LostLog],
     ) -> Vec<LostEntry> {
         let mut files: HashMap<FileIdentity, FileLoss> = HashMap::new();
-        let promised = promises.written.iter().zip(&promises.logged);
-        let entries = journal.entries.iter().zip(promised).enumerate();
-        let lost = entries.map(|(index, (entry, (written, logged)))| {
+        let entries = journal.entries.iter().zip(promises).enumerate();
+        let lost = entries.map(|(index, (entry, promise))| {
             let new = || FileLoss { end: u64::MAX, unread: Vec::new() };
             let file = files.entry(entry.file).or_insert_with(new);
             let log = logs.get(entry.device);
@@ -94,8 +93,8 @@ impl LostEntry {
                 && log.is_some_and(|log| entry.began >= log.first || log.writes.contains(&index));
             // What the page cache has is logged when it is written, which is later still.
             let is_late = log.is_some_and(|log| entry.began >= log.late);
-            let is_unfilled = is_lost || (is_late && !logged && !entry.traits.direct);
-            file.add(entry, (is_lost, is_late && !written, is_unfilled));
+            let is_unfilled = is_lost || (is_late && !promise.logged && !entry.traits.direct);
+            file.add(entry, (is_lost, is_late && !promise.written, is_unfilled));
             LostEntry { is_lost, end: file.end, unread: file.unread_of(entry) }
         });
         lost.collect()
@@ -134,8 +133,7 @@ impl FileLoss {
         if entry.kind != EntryKind::Write {
             return Vec::new();
         }
-        let parts =
-            self.unread.iter().map(|part| part.start.max(entry.offset)..part.end.min(entry.end()));
+        let parts = self.unread.iter().map(|part| common(part, &(entry.offset..entry.end())));
         parts.filter(|part| !part.is_empty()).collect()
     }
 }

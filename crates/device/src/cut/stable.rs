@@ -14,16 +14,16 @@ struct EndedFlush {
     over: u64,
 }
 
-/// What is promised of each entry.
-pub(super) struct Promises {
-    /// For each entry: a write whose bytes are stable.
-    pub(super) written: Vec<bool>,
-    /// For each entry: a write that has come to its device, which may have it in its cache.
-    pub(super) arrived: Vec<bool>,
-    /// For each entry: what of it the file system logs is logged, for good.
-    pub(super) logged: Vec<bool>,
-    /// For each entry: when all that the file system logs of it had happened.
-    pub(super) happened: Vec<Option<u64>>,
+/// What is promised of an entry.
+pub(super) struct EntryPromise {
+    /// It is a write whose bytes are stable.
+    pub(super) written: bool,
+    /// It is a write that has come to its device, which may have it in its cache.
+    pub(super) arrived: bool,
+    /// What of it the file system logs is logged, for good.
+    pub(super) logged: bool,
+    /// When all that the file system logs of it had happened.
+    pub(super) happened: Option<u64>,
 }
 
 /// Flushes of one journal, in their order.
@@ -36,8 +36,9 @@ struct Flushes<'a> {
     durable: Vec<u64>,
 }
 
-impl Promises {
-    pub(super) fn of(journal: &Journal, devices: &[PowerLoss]) -> Promises {
+impl EntryPromise {
+    /// For each entry of the journal.
+    pub(super) fn of_each(journal: &Journal, devices: &[PowerLoss]) -> Vec<EntryPromise> {
         let flushes = Flushes::of(journal, devices);
         let entries = || journal.entries.iter();
         let arrived: Vec<Option<u64>> = entries().map(|entry| flushes.arrived(entry)).collect();
@@ -45,20 +46,21 @@ impl Promises {
             .zip(&arrived)
             .map(|(entry, arrived)| flushes.is_flushed(entry, *arrived))
             .collect();
-        let is_written = |((entry, at), flushed): ((&JournalEntry, &Option<u64>), &bool)| {
-            *flushed || (at.is_some() && flushes.is_kept(entry))
-        };
-        let written = entries().zip(&arrived).zip(&flushed).map(is_written).collect();
         let (happened, filled) = fills(journal, &arrived, &flushed);
-        let logged = entries().zip(&happened).zip(filled).map(|((entry, at), filled)| {
+        let promises = entries().enumerate().map(|(index, entry)| {
             let durable = flushes.durable.get(entry.device).copied().unwrap_or(0);
             let known = journal.names_written.get(entry.device).copied().unwrap_or(0);
+            let (arrived, happened) = (arrived[index].is_some(), happened[index]);
+            let is_durable = happened.is_some_and(|at| at < durable);
             let is_write = entry.kind == EntryKind::Write;
-            filled || entry.began <= known || (!is_write && at.is_some_and(|at| at < durable))
+            EntryPromise {
+                written: flushed[index] || (arrived && flushes.is_kept(entry)),
+                arrived,
+                logged: filled[index] || entry.began <= known || (!is_write && is_durable),
+                happened,
+            }
         });
-        let logged = logged.collect();
-        let arrived = arrived.iter().map(Option::is_some).collect();
-        Promises { written, arrived, logged, happened }
+        promises.collect()
     }
 }
 

@@ -9,16 +9,10 @@ pub(super) const BLOCK_BYTES: u64 = 4096;
 const PIECES_MAX: usize = 32;
 
 /// The unwritten space of one file, in whole blocks.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct UnwrittenSpace {
     count: usize,
-    pieces: [SpacePiece; PIECES_MAX],
-}
-
-#[derive(Clone, Copy, Default)]
-struct SpacePiece {
-    from: u64,
-    to: u64,
+    pieces: [Range<u64>; PIECES_MAX],
 }
 
 /// The blocks that a range touches.
@@ -34,6 +28,11 @@ pub(super) fn blocks_behind(length: u64) -> u64 {
     length.checked_next_multiple_of(BLOCK_BYTES).unwrap_or(u64::MAX)
 }
 
+/// What two ranges have in common.
+pub(super) fn common(one: &Range<u64>, other: &Range<u64>) -> Range<u64> {
+    one.start.max(other.start)..one.end.min(other.end)
+}
+
 /// What is left of a range without another one.
 pub(super) fn without(
     range: &Range<u64>,
@@ -47,9 +46,8 @@ pub(super) fn without(
 impl UnwrittenSpace {
     /// The first piece of these blocks that is unwritten.
     pub(super) fn first_in(&self, blocks: &Range<u64>) -> Range<u64> {
-        let held = self.pieces.iter().take(self.count);
-        let inside = held.map(|piece| piece.from.max(blocks.start)..piece.to.min(blocks.end));
-        inside.into_iter().find(|inside| !inside.is_empty()).unwrap_or(0..0)
+        let mut inside = self.pieces.iter().take(self.count).map(|piece| common(piece, blocks));
+        inside.find(|inside| !inside.is_empty()).unwrap_or(0..0)
     }
 
     /// These blocks are written now, or unwritten. Returns whether a piece had to be forgotten:
@@ -58,30 +56,23 @@ impl UnwrittenSpace {
         if blocks.is_empty() || (!is_unwritten && self.first_in(blocks).is_empty()) {
             return false;
         }
-        let before = *self;
-        self.count = 0;
-        let held = || before.pieces.iter().take(before.count);
-        let mut forgets = false;
-        for piece in held() {
-            forgets |= self.push(SpacePiece { to: piece.to.min(blocks.start), ..*piece });
-        }
-        if is_unwritten {
-            forgets |= self.push(SpacePiece { from: blocks.start, to: blocks.end });
-        }
-        for piece in held() {
-            forgets |= self.push(SpacePiece { from: piece.from.max(blocks.end), ..*piece });
-        }
-        forgets
+        let UnwrittenSpace { count, pieces } = std::mem::take(self);
+        let held = || pieces.iter().take(count);
+        let lower = held().map(|piece| piece.start..piece.end.min(blocks.start));
+        let upper = held().map(|piece| piece.start.max(blocks.end)..piece.end);
+        let new = is_unwritten.then(|| blocks.clone());
+        let all = lower.chain(new).chain(upper);
+        all.fold(false, |forgets, piece| self.push(piece) | forgets)
     }
 
-    /// Adds a piece behind all others.
-    fn push(&mut self, new: SpacePiece) -> bool {
-        if new.from >= new.to {
+    /// Adds a piece behind all others. Returns whether one had to be forgotten.
+    fn push(&mut self, new: Range<u64>) -> bool {
+        if new.is_empty() {
             return false;
         }
         let held = self.pieces.get_mut(..self.count).unwrap_or_default();
-        if let Some(last) = held.last_mut().filter(|last| last.to == new.from) {
-            last.to = new.to;
+        if let Some(last) = held.last_mut().filter(|last| last.end == new.start) {
+            last.end = new.end;
             return false;
         }
         if let Some(free) = self.pieces.get_mut(self.count) {
@@ -89,15 +80,13 @@ impl UnwrittenSpace {
             self.count += 1;
             return false;
         }
-        let bytes = |piece: &SpacePiece| piece.to - piece.from;
-        let shortest = (0..PIECES_MAX).min_by_key(|at| self.pieces.get(*at).map(bytes));
-        if let Some(shortest) = shortest
-            && self.pieces.get(shortest).is_some_and(|piece| bytes(piece) < bytes(&new))
+        let bytes = |piece: &Range<u64>| piece.end - piece.start;
+        let shortest = self.pieces.iter().enumerate().min_by_key(|(_, piece)| bytes(piece));
+        if let Some((shortest, piece)) = shortest
+            && bytes(piece) < bytes(&new)
         {
-            self.pieces.copy_within(shortest + 1.., shortest);
-            if let Some(last) = self.pieces.last_mut() {
-                *last = new;
-            }
+            self.pieces[shortest] = new;
+            self.pieces[shortest..].rotate_left(1);
         }
         true
     }

@@ -57,7 +57,7 @@ impl Model {
 
     fn has_room(&self) -> bool {
         match self {
-            Model::Disk(disk) => disk.has_room(),
+            Model::Disk(disk) => disk.slots.has_room(),
             Model::SolidState(_) | Model::Array(_) => true,
         }
     }
@@ -65,7 +65,7 @@ impl Model {
     pub fn outstanding(&self) -> usize {
         match self {
             Model::SolidState(_) => 0,
-            Model::Disk(disk) => disk.outstanding(),
+            Model::Disk(disk) => disk.slots.used(),
             Model::Array(array) => array.outstanding(),
         }
     }

@@ -41,7 +41,7 @@ pub struct Flash {
 
 /// A cache as a fluid: it knows how much is in it and when all of that will be out, but not which
 /// part leaves when. So its cost is the same whatever its size.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct WriteCache {
     capacity_bytes: f64,
     /// In the cache at `as_of_ns`; falls evenly until `empty_ns`.
@@ -78,9 +78,6 @@ impl WriteCache {
         let reserve_pages = profile.burst_bytes.unwrap_or(0) as f64 / PAGE_BYTES;
         WriteCache {
             capacity_bytes: profile.cache_bytes() as f64,
-            dirty_bytes: 0.0,
-            as_of_ns: 0,
-            empty_ns: 0,
             sequential_ns_per_byte,
             random_command_ns,
             cleaning_page_ns,
@@ -89,10 +86,8 @@ impl WriteCache {
             trimmed: flash
                 .trimmed_bytes
                 .map(|bytes| TrimmedFlash::new(bytes as f64 / PAGE_BYTES, flash.fill)),
-            programmed_bytes: 0.0,
-            debt_ns: 0.0,
             debt_max_ns: reserve_pages * cleaning_page_ns,
-            fill: false,
+            ..WriteCache::default()
         }
     }
 

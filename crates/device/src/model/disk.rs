@@ -17,7 +17,7 @@ const DIRTY_MAX: usize = 1024;
 const AGEING: u64 = 8;
 
 #[derive(Clone, Copy, Debug)]
-struct DiskRequest {
+pub(super) struct DiskRequest {
     access: Access,
     arrived_ns: u64,
     sequence: u64,
@@ -44,7 +44,7 @@ pub struct DiskModel {
     cache_bytes: u64,
     mechanics: Mechanics,
     ahead: ReadAhead,
-    slots: Slots<DiskRequest>,
+    pub(super) slots: Slots<DiskRequest>,
     /// Requests for the arm, and writes that find the cache full, each in the order of arrival;
     /// flushes.
     waiting: Vec<u32>,
@@ -86,19 +86,11 @@ impl DiskModel {
         }
     }
 
-    pub fn has_room(&self) -> bool {
-        self.slots.has_room()
-    }
-
-    pub fn outstanding(&self) -> usize {
-        self.slots.used()
-    }
-
     /// How long a read that comes now would about wait: queue and arm.
     pub fn wait_ns(&self, now_ns: u64, access: &Access) -> u64 {
         let busy_ns = self.mechanics.free_ns.saturating_sub(now_ns);
         let queue = self.waiting.len() as u64;
-        let queue_ns = self.mechanics.half_revolution_ns().saturating_mul(queue);
+        let queue_ns = (self.mechanics.revolution_ns / 2).saturating_mul(queue);
         busy_ns.saturating_add(queue_ns).saturating_add(self.mechanics.seek_ns(access.address))
     }
 
@@ -151,9 +143,8 @@ impl DiskModel {
             decided => {
                 self.slots.remove(ticket.0);
                 // A slot without a request is one that was never given out.
-                decided
-                    .flatten()
-                    .map_or_else(|| RequestState::at_once(now_ns), RequestState::Decided)
+                let at_once = RequestState::at_once(now_ns);
+                decided.flatten().map_or(at_once, RequestState::Decided)
             }
         }
     }
@@ -230,8 +221,8 @@ impl DiskModel {
     fn choose(&self, at_ns: u64) -> Option<usize> {
         let candidates = self.waiting.iter().take(self.queue_depth).enumerate();
         let requests = candidates.filter_map(|(place, slot)| Some((place, self.slots.get(*slot)?)));
-        let mut best: Option<(i64, usize)> = None;
-        for (place, request) in requests.filter(|(_, request)| request.arrived_ns <= at_ns) {
+        let arrived = requests.filter(|(_, request)| request.arrived_ns <= at_ns);
+        let scored = arrived.map(|(place, request)| {
             let access = &request.access;
             let is_there = self.ahead.has(access.address, access.bytes);
             let cost_ns = if access.kind == AccessKind::Read && is_there {
@@ -241,12 +232,9 @@ impl DiskModel {
                 self.mechanics.position_ns(Moment(begin_ns), access.address)
             };
             let age_ns = at_ns - request.arrived_ns;
-            let score = cost_ns as i64 - (age_ns / AGEING) as i64;
-            if best.is_none_or(|(least, _)| score < least) {
-                best = Some((score, place));
-            }
-        }
-        best.map(|(_, place)| place)
+            (cost_ns as i64 - (age_ns / AGEING) as i64, place)
+        });
+        scored.min().map(|(_, place)| place)
     }
 
     fn serve(&mut self, at_ns: u64, place: usize) {

@@ -11,7 +11,7 @@ const TOLERANCE_NS: u64 = 2000;
 #[derive(Debug)]
 pub struct Mechanics {
     capacity_bytes: f64,
-    revolution_ns: u64,
+    pub revolution_ns: u64,
     track_bytes: u64,
     ns_per_byte: f64,
     /// The time of a seek over a share d of the addresses is `shortest + root x sqrt(d) + linear x
@@ -53,10 +53,6 @@ impl Mechanics {
 
     pub fn transfer_ns(&self, bytes: u64) -> u64 {
         (bytes as f64 * self.ns_per_byte) as u64
-    }
-
-    pub fn half_revolution_ns(&self) -> u64 {
-        self.revolution_ns / 2
     }
 
     /// How many bytes pass under the head in that time.

@@ -1,6 +1,6 @@
 //! The names of keys: what serde says of them, with the key first and the name that was meant.
 
-use super::{Array, Member, Profile, ProfileError};
+use super::{Member, Profile, ProfileError};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -119,15 +119,5 @@ impl<'de> Deserialize<'de> for Member {
         }
 
         deserializer.deserialize_any(NameOrTable)
-    }
-}
-
-impl Array {
-    /// The name where the member is a builtin.
-    pub fn builtin_name(&self) -> Option<&str> {
-        match &self.member {
-            Member::Builtin(name) => Some(name),
-            Member::Inline(_) => None,
-        }
     }
 }

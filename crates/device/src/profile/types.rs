@@ -222,14 +222,7 @@ impl Profile {
         let (peak, burst) = (solid.random_write_peak_iops?, solid.burst_bytes?);
         Some(burst as f64 / 4096.0 / peak)
     }
-}
 
-/// Can this share of a device hold its data? Less than a thousandth is nobody's drive.
-pub fn is_occupancy(share: f64) -> bool {
-    (0.001..=1.0).contains(&share)
-}
-
-impl Profile {
     /// Share of the capacity that holds live data.
     pub fn occupancy(&self) -> f64 {
         self.occupancy.unwrap_or(1.0)
@@ -260,6 +253,34 @@ impl Profile {
         });
         Profile { trimmed_bytes, ..self }
     }
+
+    /// How many pages at random places the device reads, or writes, in a second, one after the
+    /// other; whichever is slower. For estimates.
+    pub fn random_pages_per_s(&self) -> f64 {
+        let occupancy = self.occupancy();
+        let single = |profile: &Profile| match (&profile.solid_state, &profile.disk) {
+            (Some(solid), _) => solid.random_read_iops.min(solid.random_write_iops_at(occupancy)),
+            (_, Some(disk)) => {
+                1e6 / (disk.average_seek_ms * 1e3
+                    + disk.revolution_us() / 2.0
+                    + disk.command_overhead_us())
+            }
+            (None, None) => 1.0,
+        };
+        let own = match &self.array {
+            Some(array) => {
+                let member = array.profile().filter(|member| member.array.is_none());
+                member.map_or(1.0, |member| single(&member)) * f64::from(array.columns())
+            }
+            None => single(self),
+        };
+        self.limits.map_or(own, |limits| own.min(limits.pages_per_s())).max(1.0)
+    }
+}
+
+/// Can this share of a device hold its data? Less than a thousandth is nobody's drive.
+pub fn is_occupancy(share: f64) -> bool {
+    (0.001..=1.0).contains(&share)
 }
 
 impl SolidState {
@@ -328,31 +349,6 @@ impl Disk {
     }
 }
 
-impl Profile {
-    /// How many pages at random places the device reads, or writes, in a second, one after the
-    /// other; whichever is slower. For estimates.
-    pub fn random_pages_per_s(&self) -> f64 {
-        let occupancy = self.occupancy();
-        let single = |profile: &Profile| match (&profile.solid_state, &profile.disk) {
-            (Some(solid), _) => solid.random_read_iops.min(solid.random_write_iops_at(occupancy)),
-            (_, Some(disk)) => {
-                1e6 / (disk.average_seek_ms * 1e3
-                    + disk.revolution_us() / 2.0
-                    + disk.command_overhead_us())
-            }
-            (None, None) => 1.0,
-        };
-        let own = match &self.array {
-            Some(array) => {
-                let member = array.profile().filter(|member| member.array.is_none());
-                member.map_or(1.0, |member| single(&member)) * f64::from(array.columns())
-            }
-            None => single(self),
-        };
-        self.limits.map_or(own, |limits| own.min(limits.pages_per_s())).max(1.0)
-    }
-}
-
 impl Array {
     /// Members that hold different data.
     pub(crate) fn columns(&self) -> u32 {
@@ -360,6 +356,14 @@ impl Array {
             0 => self.members,
             10 => self.members / 2,
             _ => 1,
+        }
+    }
+
+    /// The name where the member is a builtin.
+    pub fn builtin_name(&self) -> Option<&str> {
+        match &self.member {
+            Member::Builtin(name) => Some(name),
+            Member::Inline(_) => None,
         }
     }
 

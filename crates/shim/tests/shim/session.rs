@@ -2,7 +2,7 @@
 
 use crate::common::{Aligned, Bench, open, slow, tell};
 use device::Role;
-use device::page::{AccessKind, Global, OfKind, OfRole};
+use device::page::{AccessKind, Global, OfKind};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -131,16 +131,16 @@ fn a_session_is_told_from_other_threads() {
     bench.fill("ib_logfile0", 4096);
     let told = bench.run("session");
     let page = bench.page();
-    let of = |role, word| page.of_role(role, word);
+    let waited = |role, kind| page.of_kind(role, kind, OfKind::SessionNs);
     let all_reads = page.of_kind(Role::Data, AccessKind::Read, OfKind::ResponseSumNs);
-    let reads = of(Role::Data, OfRole::SessionReadNs);
+    let reads = waited(Role::Data, AccessKind::Read);
     // A third of the reads are its own, and it was off its core nearly all that time.
     assert!(reads > all_reads / 10 && reads < all_reads * 3 / 4, "{reads} {all_reads}");
     let flushes = page.of_kind(Role::Redo, AccessKind::Flush, OfKind::ResponseSumNs);
-    let waited = of(Role::Redo, OfRole::SessionFlushNs);
-    assert!(waited <= flushes, "{waited} {flushes}");
-    assert_eq!(of(Role::Data, OfRole::SessionFlushNs), 0);
-    assert_eq!(of(Role::Data, OfRole::SessionWriteNs), 0);
+    let flushed = waited(Role::Redo, AccessKind::Flush);
+    assert!(flushed <= flushes, "{flushed} {flushes}");
+    assert_eq!(waited(Role::Data, AccessKind::Flush), 0);
+    assert_eq!(waited(Role::Data, AccessKind::Write), 0);
     let slept = page.global(Global::SessionSleepNs);
     assert!(slept >= ASLEEP.as_nanos() as u64, "{slept}");
     let blocked = page.global(Global::SessionBlockedNs);
@@ -156,7 +156,7 @@ fn a_session_is_told_from_other_threads() {
     assert!((3..10).contains(&page.stacks().count()), "{:?}", page.stacks().collect::<Vec<_>>());
     // What it was active holds all of these, and not what it waited for its client.
     let active = page.global(Global::SessionActiveNs);
-    assert!(active >= reads + waited + slept + blocked, "{active} {slept} {blocked}");
+    assert!(active >= reads + flushed + slept + blocked, "{active} {slept} {blocked}");
     let lived = told.get("lived_ns");
     assert!(active + IDLE.as_nanos() as u64 <= lived, "{active} {lived}");
 }

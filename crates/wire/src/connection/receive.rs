@@ -3,7 +3,7 @@
 use super::{Connection, PACKET_MAX, lost};
 use crate::answer;
 use crate::packet::{self, PacketReader, malformed};
-use crate::protocol::Status;
+use crate::protocol::{Status, capability};
 use base::{SessionError, SessionResult, limits};
 use std::ops::Range;
 
@@ -53,14 +53,12 @@ impl Connection {
             }
             self.input.resize(self.input.len() * 2, 0);
         }
-        match self.transport.receive(&mut self.input[self.filled..]).await {
-            Ok(0) => Err(SessionError::Lost("the server closed the connection".to_owned())),
-            Ok(n) => {
-                self.filled += n;
-                Ok(())
-            }
-            Err(error) => Err(lost(error)),
+        let received = self.transport.receive(&mut self.input[self.filled..]).await;
+        match received.map_err(lost)? {
+            0 => return Err(SessionError::Lost("the server closed the connection".to_owned())),
+            bytes => self.filled += bytes,
         }
+        Ok(())
     }
 
     /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and
@@ -100,7 +98,7 @@ impl Connection {
                 None => columns.push(column),
             }
         }
-        if !self.protocol.deprecate_eof {
+        if !self.protocol.has(capability::DEPRECATE_EOF) {
             self.packet().await?;
         }
         Ok(())

@@ -215,7 +215,7 @@ impl Process<'_> {
         let ticket = self.ring.begin(&entry).unwrap();
         self.save(&entry, &ticket);
         self.events += 1;
-        assert_eq!(ticket.began(), self.events);
+        assert_eq!(ticket.began, self.events);
         let mut done = Done {
             file: step.file,
             act: step.act.clone(),
@@ -250,7 +250,7 @@ impl Process<'_> {
             _ => return,
         } as usize;
         let bytes = &self.files.bytes[&entry.file];
-        let end = (from + ticket.replaced_bytes() as usize).min(bytes.len());
+        let end = (from + ticket.replaced_bytes as usize).min(bytes.len());
         let saved = bytes.get(from..end).unwrap_or_default();
         for (word, chunk) in self.ring.room(ticket).iter().zip(saved.chunks(8)) {
             let mut value = [0; 8];

@@ -140,7 +140,7 @@ proptest! {
             }
             ring.ready(&ticket, *length);
             let over = ring.finish(&ticket);
-            made.push((number as u8, *length, ticket.began(), over));
+            made.push((number as u8, *length, ticket.began, over));
         }
         let journal = decoded(&words).unwrap();
         let entries = &journal.entries;
