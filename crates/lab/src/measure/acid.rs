@@ -1,6 +1,6 @@
 //! The ACID tests of clause 3 on a server under test.
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::measure::seeds::new_seed;
 use crate::progress::Job;
 use crate::target::schemas;
@@ -71,9 +71,7 @@ pub fn test_acid(
 ) -> LabResult<Vec<AcidFinding>> {
     let databases = subject.databases()?;
     if databases.iter().count() > 1 {
-        return Err(LabError::Unfit(
-            "the ACID tests are of one database on one server; name one".to_owned(),
-        ));
+        return Err(unfit("the ACID tests are of one database on one server; name one"));
     }
     let connector = databases.first();
     let database = schemas::inspect(&databases, None)?.database;
@@ -83,8 +81,7 @@ pub fn test_acid(
         let rows = (database.range, Random::new(seed, &[]));
         let found = until(job.stop, async {
             let progress = &mut |test: tpcc::acid::AcidTest| {
-                let step = format!("{}: {} {}", level.name(), test.name, test.title);
-                job.step(&step);
+                job.step(&format!("{}: {} {}", level.name(), test.name, test.title));
             };
             Ok(run_acid_tests(connector, rows, level, progress).await?)
         });
@@ -129,21 +126,17 @@ fn survives_a_kill(
     job: &Job<'_>,
 ) -> LabResult<AcidFinding> {
     job.step("ordering, until the server is killed");
-    let witness = with_session(orders.connector, async |session| {
-        let begun = Witness::begin(session).await;
-        begun.doing("asking for what is there")
+    let (witness, settings) = with_session(orders.connector, async |session| {
+        let witness = Witness::begin(session).await.doing("asking for what is there")?;
+        Ok((witness, settings(session).await?))
     })?;
-    let settings = with_session(orders.connector, settings)?;
     order_and_kill(instance, orders, &witness, job.stop)?;
     job.step("starting the server again");
     let start = Instant::now();
     instance.start_again()?;
     let recovery = start.elapsed();
-    let mut seen =
-        with_session(
-            orders.connector,
-            async |session| Ok(what_survived(session, &witness).await?),
-        )?;
+    let survived = async |session: &mut Connection| Ok(what_survived(session, &witness).await?);
+    let mut seen = with_session(orders.connector, survived)?;
     seen.saw(format!(
         "killed after {} s under load of {CONNECTIONS} connections, back after {:.1} s; {settings}",
         LOAD.as_secs(),

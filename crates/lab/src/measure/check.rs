@@ -5,7 +5,7 @@ use crate::measure::prepared;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{Job, Progress};
 use crate::target::nodes;
-use crate::target::sessions::{on_each, until};
+use crate::target::sessions::{on_shards, until};
 use crate::target::subject::Subject;
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
@@ -13,8 +13,8 @@ use drive::Schemas;
 use spec::{Load, WorkloadKind};
 use store::{RepeatId, Results, StoredCheck};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
-use tpcc::{CheckSet, INITIAL, ShardRanges, ShardSession, run_checks_of_shards};
-use wire::{Connection, Connector};
+use tpcc::{CheckSet, INITIAL, ShardRanges, run_checks_of_shards};
+use wire::Connector;
 
 /// What is counted from 0.
 const SCHEMA: &str = "schema";
@@ -58,13 +58,9 @@ fn check_shards(
     (shards, set): (&ShardRanges, CheckSet),
     job: &Job<'_>,
 ) -> LabResult<Vec<StoredCheck>> {
-    let checked = on_each(databases, async |sessions: &mut [Connection]| {
+    let checked = on_shards(databases, shards, async |parts| {
         let progress = &mut |done, total| job.tell(Progress::Checks { done, total });
-        let each = sessions.iter_mut().zip(shards.iter());
-        let mut parts: Vec<_> =
-            each.map(|(session, range)| ShardSession { session, range }).collect();
-        let checks = run_checks_of_shards(&mut parts, set, progress).await;
-        checks.doing("checking the shards")
+        run_checks_of_shards(parts, set, progress).await.doing("checking the shards")
     });
     until(job.stop, checked)
 }
@@ -191,10 +187,7 @@ pub(crate) fn record(
         results.fail_repeat(repeat, &subject.failure("check_failed", reason))?;
     }
     results.record_checks(repeat, checks)?;
-    Ok(match unexpected {
-        [] => Exit::Ok,
-        _ => Exit::CheckFailed,
-    })
+    Ok(if unexpected.is_empty() { Exit::Ok } else { Exit::CheckFailed })
 }
 
 #[cfg(test)]

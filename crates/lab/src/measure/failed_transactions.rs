@@ -109,7 +109,7 @@ fn errors(report: &RunReport) -> Option<Refusal> {
     let failing: Vec<_> = types.filter(|(_, of)| of.is_beyond()).collect();
     let (name, of) = failing.iter().max_by_key(|(_, of)| of.errors)?;
     let EndedTransactions { errors, all } = of;
-    let names: Vec<&str> = failing.iter().map(|(name, _)| *name).collect();
+    let is_failing = |of: &str| failing.iter().any(|(name, _)| *name == of);
     Some(Refusal {
         code: TRANSACTION_ERRORS,
         reason: format!(
@@ -117,7 +117,7 @@ fn errors(report: &RunReport) -> Option<Refusal> {
              most {:.1} % are allowed): {}",
             of.error_share() * 100.0,
             ERRORS_MAX_SHARE * 100.0,
-            first_errors(report, &names)
+            first_errors(report, is_failing)
         ),
     })
 }
@@ -140,8 +140,7 @@ fn pauses(report: &RunReport, connections: u32) -> Option<Refusal> {
 
 /// The first error of each kind that transactions met, the most frequent kind first.
 pub(crate) fn all_errors(report: &RunReport) -> String {
-    let names: Vec<&str> = report.types.iter().map(|of| of.name).collect();
-    first_errors(report, &names)
+    first_errors(report, |_| true)
 }
 
 /// Why a server is gone, and that nothing ended any more before, where that is so: it may stand
@@ -158,12 +157,12 @@ pub(crate) fn with_silence(reason: String, report: &RunReport) -> String {
     )
 }
 
-/// The same of transactions of these types.
-fn first_errors(report: &RunReport, types: &[&str]) -> String {
-    let kinds = report.totals.failed_tries.iter().filter(|((of, _), _)| types.contains(of));
+/// The same of some types of transactions.
+fn first_errors(report: &RunReport, is_of_type: impl Fn(&str) -> bool) -> String {
+    let kinds = report.totals.failed_tries.iter().filter(|((of, _), _)| is_of_type(of));
     let kinds = kinds.sorted_by_key(|(_, tries)| std::cmp::Reverse(tries.occurrences));
     let mut told = kinds.take(ERRORS_TOLD_MAX).map(|((of, code), tries)| {
-        let times = base::counted(tries.occurrences as usize, "time", "times");
+        let times = counted(tries.occurrences as usize, "time", "times");
         format!("{code} in {of}, {times}: {}", tries.first_message)
     });
     told.join("; ")

@@ -1,6 +1,6 @@
 //! A run that a fleet drives: what rank 0 tells the others, and what it stores of them.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, unfit};
 use crate::measure::pacing::Concurrency;
 use base::{Dilation, counted};
 use drive::{Partner, RunOptions, RunReport, TransactionInfo, WorkerPlace};
@@ -32,7 +32,7 @@ impl<'a> FleetRun<'a> {
         require_real_time(dilation)?;
         let shares = concurrency.connections.min(concurrency.terminals.unwrap_or(u32::MAX));
         if shares < leader.size() {
-            return Err(LabError::Unfit(format!(
+            return Err(unfit(format!(
                 "{} ranks cannot share {}: give each rank one connection at least",
                 leader.size(),
                 counted(shares as usize, "connection or terminal", "connections or terminals")
@@ -96,10 +96,9 @@ pub(crate) fn require_real_time(dilation: Dilation) -> LabResult<()> {
     if dilation.is_none() {
         return Ok(());
     }
-    Err(LabError::Unfit(
+    Err(unfit(
         "a fleet drives in real time, and the time of this server is dilated: drive it from one \
-         process, or start it without --dilate"
-            .to_owned(),
+         process, or start it without --dilate",
     ))
 }
 

@@ -111,7 +111,7 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
         Box::new(ServerSource::new(ConnectOptions { schema: None, ..server.connect.clone() }))
     };
     sources.extend(SummedSources::of_all(subject.each().map(status).collect()));
-    if subject.topology().is_one_database() {
+    if subject.topology.is_one_database() {
         for (server, number) in subject.each().zip(1..) {
             sources.push(Box::new(NodeSource::new(server.connect.clone(), number)));
         }

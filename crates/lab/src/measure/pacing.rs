@@ -1,7 +1,7 @@
 //! Terminals and schedules of a measurement: how many, how fast, and what the clauses say of the
 //! result.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, unfit};
 use crate::measure::capacity::KnownCapacity;
 use crate::measure::records::{phase_of, totals_of};
 use base::{Warehouses, limits};
@@ -42,7 +42,7 @@ impl Concurrency {
         let used = load.warehouses.unwrap_or(loaded).0;
         let active = Warehouses(used.saturating_sub(load.inactive_warehouses));
         if active.0 == 0 {
-            return Err(LabError::Unfit(format!(
+            return Err(unfit(format!(
                 "--inactive-warehouses {} leaves none of {used} warehouses with terminals; name \
                  fewer",
                 load.inactive_warehouses
@@ -53,20 +53,17 @@ impl Concurrency {
         }
         let by_default = u64::from(active.0) * u64::from(TERMINALS_PER_WAREHOUSE);
         let wanted = load.terminals.map_or(by_default, u64::from);
-        let terminals = u32::try_from(wanted)
-            .ok()
-            .filter(|terminals| *terminals <= limits::TERMINALS_MAX)
-            .ok_or_else(|| {
-                LabError::Unfit(format!(
-                    "{} warehouses have {wanted} terminals, but a run has at most {}; use fewer \
-                     with -w",
-                    active.0,
-                    limits::TERMINALS_MAX
-                ))
-            })?;
+        if wanted > u64::from(limits::TERMINALS_MAX) {
+            return Err(unfit(format!(
+                "{} warehouses have {wanted} terminals, but a run has at most {}; use fewer with -w",
+                active.0,
+                limits::TERMINALS_MAX
+            )));
+        }
+        let terminals = wanted as u32;
         let connections = load.connections.first().unwrap_or(terminals);
         if connections > limits::CONNECTIONS_MAX {
-            return Err(LabError::Unfit(format!(
+            return Err(unfit(format!(
                 "{terminals} terminals would have a connection each, but a run has at most {}; let \
                  them share some with -c",
                 limits::CONNECTIONS_MAX
@@ -80,7 +77,7 @@ impl Concurrency {
 /// ramp its largest count, else as many as were asked for, else one for each terminal.
 ///
 /// # Errors
-/// [`LabError::Unfit`] where that is more than a run may have.
+/// [`unfit`] where that is more than a run may have.
 pub(crate) fn connections_most(load: &Load, loaded: Warehouses) -> LabResult<u32> {
     match &load.connections {
         Connections::Ramp(limits) => Ok(limits.connections_max),
@@ -180,19 +177,18 @@ fn note_on_warmup(warmup: Duration) -> Option<String> {
 }
 
 fn note_on_window(window: Duration) -> Option<String> {
-    let deferred = if window.as_secs_f64() < verdicts::DEFERRED_P90_MAX_S {
+    let least_s = verdicts::DEFERRED_P90_MAX_S;
+    let deferred = (window.as_secs_f64() < least_s).then(|| {
         format!(
-            "; in less than {} s nothing can be said of deferred deliveries (clause 2.7.2.2)",
-            verdicts::DEFERRED_P90_MAX_S
+            "; in less than {least_s} s nothing can be said of deferred deliveries (clause 2.7.2.2)"
         )
-    } else {
-        String::new()
-    };
+    });
     (window < WINDOW_MIN).then(|| {
         format!(
             "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs \
-             more{deferred}",
-            WINDOW_MIN.as_secs() / 60
+             more{}",
+            WINDOW_MIN.as_secs() / 60,
+            deferred.unwrap_or_default()
         )
     })
 }

@@ -1,7 +1,7 @@
 //! Before a run: do the meters that were asked for say something, does the server leave room for
 //! what is asked, and does this process?
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use base::{Session, SessionError};
 use observe::{ExporterSource, MeterSource, Readings, SampleSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -18,10 +18,6 @@ const EXTRA_CONNECTIONS: u64 = 3;
 const LEAVING_PATIENCE: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Prepared statements of a connection.
-#[derive(Clone, Copy)]
-pub(crate) struct PreparedStatements(pub(crate) u32);
-
 /// Files that this process needs beside its sockets.
 const EXTRA_FILES: u64 = 64;
 
@@ -31,17 +27,15 @@ async fn number(session: &mut Connection, sql: &str, column: usize) -> Result<u6
     Ok(u64::try_from(value).unwrap_or(0))
 }
 
-/// Checks that the server has room for `connections` connections with so many prepared statements
+/// Checks that the server has room for `connections` connections with `statements` prepared ones
 /// each, and takes writes.
 ///
 /// # Errors
 /// [`LabError::Unfit`] with the value that is needed.
 pub(crate) async fn check_server(
     session: &mut Connection,
-    connections: u32,
-    statements: PreparedStatements,
+    (connections, statements): (u32, u32),
 ) -> LabResult<()> {
-    let PreparedStatements(statements) = statements;
     let failed = |error| LabError::Session { doing: "reading the server's limits", error };
     let connected = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
     let limit = number(session, "SELECT @@global.max_connections", 0).await.map_err(failed)?;
@@ -56,7 +50,7 @@ pub(crate) async fn check_server(
         reactor::sleep_until(Instant::now() + LOOK_EVERY).await;
     };
     if limit < needed {
-        return Err(LabError::Unfit(format!(
+        return Err(unfit(format!(
             "max_connections of the server is {limit}, but {connections} connections and the \
              {in_use} that are open need {needed}; run SET GLOBAL max_connections = {needed} (a \
              private server: set it to that), or use at most {} connections",
@@ -69,7 +63,7 @@ pub(crate) async fn check_server(
     let limit = number(session, sql, 0).await.map_err(failed)?;
     let needed = in_use + u64::from(connections) * u64::from(statements);
     if limit < needed {
-        return Err(LabError::Unfit(format!(
+        return Err(unfit(format!(
             "max_prepared_stmt_count of the server is {limit}, but {connections} connections with \
              {statements} statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = \
              {needed} (a private server: set it to that), or use fewer connections"
@@ -77,8 +71,8 @@ pub(crate) async fn check_server(
     }
     let sql = "SELECT @@global.read_only OR @@global.innodb_read_only";
     if number(session, sql, 0).await.map_err(failed)? == 1 {
-        return Err(LabError::Unfit(
-            "the server is read-only; run SET GLOBAL read_only = 0, or name the primary".to_owned(),
+        return Err(unfit(
+            "the server is read-only; run SET GLOBAL read_only = 0, or name the primary",
         ));
     }
     Ok(())
@@ -103,7 +97,7 @@ fn check_meter(meter: &mut dyn SampleSource, stop: &AtomicBool) -> LabResult<()>
     match meter.read(&mut Readings::default(), stop) {
         Ok(()) => Ok(()),
         Err(_) if stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),
-        Err(error) => Err(LabError::Unfit(store::redact(&error.to_string()))),
+        Err(error) => Err(unfit(store::redact(&error.to_string()))),
     }
 }
 
@@ -114,16 +108,13 @@ fn check_meter(meter: &mut dyn SampleSource, stop: &AtomicBool) -> LabResult<()>
 pub(crate) fn raise_file_limit(connections: u32) -> LabResult<()> {
     let needed = u64::from(connections) + EXTRA_FILES;
     let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
     let raised = Rlimit { current: Some(needed), maximum: limit.maximum };
-    if limit.maximum.is_none_or(|maximum| maximum >= needed)
-        && setrlimit(Resource::Nofile, raised).is_ok()
+    if limit.current.is_none_or(|current| current >= needed)
+        || setrlimit(Resource::Nofile, raised).is_ok()
     {
         return Ok(());
     }
-    Err(LabError::Unfit(format!(
+    Err(unfit(format!(
         "{connections} connections need {needed} open files, but this process may have {}; raise \
          `ulimit -n`",
         limit.maximum.or(limit.current).unwrap_or(0)

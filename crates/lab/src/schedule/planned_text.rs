@@ -4,8 +4,9 @@ use crate::schedule::planned::Planned;
 use crate::target::populate::what_of;
 use analyse::Table;
 use base::{counted, percent};
-use plan::{Needs, Order, Plan, PlannedCell, Setting, Turn, gigabytes};
+use plan::{Needs, Order, Plan, PlannedCell, Turn, gigabytes};
 use spec::{Cell, Connections, Length};
+use std::fmt::Display;
 use std::time::Duration;
 
 impl Planned {
@@ -69,33 +70,26 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs, turns_max: usize) -> Str
 
 fn same_for_all(out: &mut String, cell: &PlannedCell) {
     let Cell { server, load, lengths, .. } = &cell.what;
-    let is_same = |setting: &&Setting| !cell.varying.contains(setting);
-    let same = cell.settings.iter().filter(is_same);
-    let mut named: Vec<(String, String)> =
-        same.map(|s| (s.name().to_owned(), s.value().to_owned())).collect();
-    named.push(("scale".to_owned(), cell.scale_name()));
+    let mut add = |name: &str, value: &dyn Display| *out += &format!("{name:<23} {value}\n");
+    for setting in cell.settings.iter().filter(|setting| !cell.varying.contains(setting)) {
+        add(setting.name(), &setting.value());
+    }
+    add("scale", &cell.scale_name());
     let population = server.private().map(|private| &private.population);
     if let Some(of) = population.filter(|of| of.tpcc_warehouses().is_some()) {
-        named.push(("foreign_keys".to_owned(), of.foreign_keys.to_string()));
+        add("foreign_keys", &of.foreign_keys);
     }
     if let Some(bytes) = server.private().and_then(|of| of.placement.page_cache_bytes) {
-        named.push(("page_cache".to_owned(), gigabytes(bytes)));
+        add("page_cache", &gigabytes(bytes));
     }
     if let Connections::Ramp(limits) = &load.connections {
-        named.push(("ramp".to_owned(), limits.to_string()));
+        add("ramp", limits);
     }
-    for (name, length) in [
-        ("warmup", lengths.warmup),
-        ("window", lengths.window),
-        ("interval", Length::fixed(lengths.interval)),
-    ] {
-        named.push((name.to_owned(), length.to_string()));
-    }
+    add("warmup", &lengths.warmup);
+    add("window", &lengths.window);
+    add("interval", &Length::fixed(lengths.interval));
     if let Some(share) = lengths.window_precision_share() {
-        named.push(("precision".to_owned(), percent(share)));
-    }
-    for (name, value) in named {
-        *out += &format!("{name:<23} {value}\n");
+        add("precision", &percent(share));
     }
     out.push('\n');
 }

@@ -15,10 +15,9 @@ pub(crate) fn host_facts(planned: &Planned) -> Vec<(String, String)> {
         let private = cell.what.server.private();
         let places = private.map(|private| private.placement.places.values());
         for place in places.into_iter().flatten() {
-            let directory = match place {
-                Place::Directory(path) => path,
-                Place::Emulated { at: Some(path), .. } => path,
-                Place::Emulated { at: None, .. } => continue,
+            let (Place::Directory(directory) | Place::Emulated { at: Some(directory), .. }) = place
+            else {
+                continue;
             };
             let name = format!("{FILE_SYSTEM_OF}{}", directory.display());
             let is_new = facts.iter().all(|(known, _)| *known != name);
@@ -58,7 +57,7 @@ pub(crate) fn require_same(
             return Err(plan.refuse(first, "", &mixed(&what)).into());
         }
     }
-    for (cell, server) in planned.cells_on_servers() {
+    for ((cell, _), server) in planned.cells.iter().zip(&planned.servers) {
         let Some(private) = cell.what.server.private() else {
             continue;
         };
@@ -131,8 +130,7 @@ fn other_version(stored: &NewCell, version: &str) -> Option<(&'static str, Strin
 }
 
 fn numbers(version: &str) -> &str {
-    let end = version.find(|c: char| c != '.' && !c.is_ascii_digit());
-    &version[..end.unwrap_or(version.len())]
+    version.split(|c: char| c != '.' && !c.is_ascii_digit()).next().unwrap_or_default()
 }
 
 /// The first role that is on an emulated device now whose figures were others. What is not placed,

@@ -201,7 +201,8 @@ impl LabRun<'_> {
         let mut block_of = None;
         for (done, turn) in turns.iter().enumerate() {
             let is_late = |limit| begun.elapsed() >= limit;
-            if self.planned.time_limit().is_some_and(is_late) || job.is_stop_asked() {
+            let time_limit = self.planned.source.plan().and_then(Plan::time_limit);
+            if time_limit.is_some_and(is_late) || job.is_stop_asked() {
                 break;
             }
             let expected: Duration = turns[done..].iter().map(|turn| self.expected(*turn)).sum();

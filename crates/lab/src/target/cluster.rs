@@ -1,7 +1,7 @@
 //! Private servers that have one database: what makes them nodes of a cluster, and when each is in
 //! it.
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::target::membership::Membership;
 use crate::target::sessions::with_session;
 use base::{Session, Since, given_in};
@@ -44,10 +44,9 @@ pub(crate) fn require_possible(build: &ServerBuild, private: &Private) -> LabRes
             refuse_own_settings(&private.set)?;
             match private.population.database {
                 DatabaseKind::Tpcc => Ok(()),
-                _ => Err(LabError::Unfit(
+                _ => Err(unfit(
                     "private nodes of several primaries have the database of TPC-C; take workload \
-                     tpcc, or load a cluster of your own and name it by DSN"
-                        .to_owned(),
+                     tpcc, or load a cluster of your own and name it by DSN",
                 )),
             }
         }

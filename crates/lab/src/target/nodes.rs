@@ -1,7 +1,7 @@
 //! Servers that have one database: are they fit to be driven together, and do they have the same
 //! rows?
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::measure::workload::AnyWorkload;
 use crate::target::membership::{cluster_of, require_replica};
 use crate::target::sessions::{IDENTITY, text, with_session};
@@ -31,7 +31,7 @@ struct Node {
 /// # Errors
 /// [`LabError::Unfit`] with the first that cannot, and what to do.
 pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
-    let topology = subject.topology();
+    let topology = subject.topology;
     if !topology.is_one_database() {
         return Ok(());
     }
@@ -42,16 +42,16 @@ pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
         let node =
             with_session(connector, async |session| look_at(session, topology, is_replica).await)
                 .map_err(|error| of_node(subject, number, error))?;
-        let unfit = |why: String| of_node(subject, number, LabError::Unfit(why));
+        let refused = |why: String| of_node(subject, number, unfit(why));
         if let Some(other) = nodes.iter().position(|other| other.identity == node.identity) {
-            return Err(unfit(format!(
+            return Err(refused(format!(
                 "it is the server that is node {}, too; name each server once",
                 other + 1
             )));
         }
         if nodes.first().is_some_and(|first| first.cluster != node.cluster) {
             let why = "it is in another cluster than node 1; name the nodes of one";
-            return Err(unfit(why.to_owned()));
+            return Err(refused(why.to_owned()));
         }
         nodes.push(node);
     }
@@ -61,7 +61,7 @@ pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
 fn of_node(subject: &Subject, number: usize, error: LabError) -> LabError {
     let nodes = subject.instances();
     let dsn = subject.each().nth(number - 1).map(Subject::dsn).unwrap_or_default();
-    LabError::Unfit(format!("node {number} of {nodes} ({dsn}): {error}"))
+    unfit(format!("node {number} of {nodes} ({dsn}): {error}"))
 }
 
 async fn look_at(
@@ -76,10 +76,9 @@ async fn look_at(
         return Ok(Node { identity, cluster: None });
     }
     if text(session, READ_ONLY).await.doing(doing)? == "1" {
-        return Err(LabError::Unfit(
+        return Err(unfit(
             "it is read-only, and connections write to it; SET GLOBAL read_only = 0, or switch the \
-             group to several primaries (group_replication_switch_to_multi_primary_mode())"
-                .to_owned(),
+             group to several primaries (group_replication_switch_to_multi_primary_mode())",
         ));
     }
     let cluster = match topology {
@@ -105,21 +104,12 @@ pub(crate) fn facts_of_all(
     if !databases.topology().is_one_database() {
         return workload.facts(databases);
     }
-    let nodes = databases.iter().count();
     let deadline = Instant::now() + patience;
     loop {
-        let behind = match compare(databases, workload) {
-            Ok(Ok(facts)) => return Ok(facts),
-            Ok(Err(why)) => LabError::Unfit(format!(
-                "{why}, after waiting for {} s: one of the {nodes} nodes has diverged or lags far \
-                 behind; make it anew from the others",
-                patience.as_secs()
-            )),
-            // A node that comes back answers at first that it is not ready.
-            Err(error) => error,
-        };
-        if Instant::now() >= deadline {
-            return Err(behind);
+        // A node that comes back answers at first that it is not ready.
+        let compared = compare(databases, workload, patience);
+        if compared.is_ok() || Instant::now() >= deadline {
+            return compared;
         }
         if stop.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
@@ -128,18 +118,25 @@ pub(crate) fn facts_of_all(
     }
 }
 
-/// What all of them add up to; or which does not, and how.
+/// What all of them add up to; or which does not, and how, after so long.
 fn compare(
     databases: &Schemas<Connector>,
     workload: &AnyWorkload,
-) -> LabResult<Result<Facts, String>> {
+    patience: Duration,
+) -> LabResult<Facts> {
     let first = workload.facts_of(databases.first())?;
     for (node, number) in databases.others().iter().zip(2..) {
         let other = workload.facts_of(node)?;
         if other != first {
             let [other, first] = [other, first].map(|facts| facts.0);
-            return Ok(Err(format!("node {number} adds up to {other:?} and node 1 to {first:?}")));
+            return Err(unfit(format!(
+                "node {number} adds up to {other:?} and node 1 to {first:?}, after waiting for {} \
+                 s: one of the {} nodes has diverged or lags far behind; make it anew from the \
+                 others",
+                patience.as_secs(),
+                databases.iter().count()
+            )));
         }
     }
-    Ok(Ok(first))
+    Ok(first)
 }

@@ -1,6 +1,6 @@
 //! Private servers: a clone of the image of a populated database, made first where there is none.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabError, LabResult, unfit};
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
 use crate::target::cluster::{
@@ -14,17 +14,18 @@ use crate::target::populate::{check_disk, divided, load_options, needed_bytes, p
 use crate::target::preset::{Configured, PresetSpec, database_bytes, lines};
 use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
+use itertools::Itertools;
 use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
     CONNECTIONS_BASE, Data, DividedCpus, Ending, GaleraCluster, Home, IMAGES_VARIABLE, Image,
-    ImageContents, ImageKey, Instance, InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE,
-    ServerBuild, ServerError, Storage, images_max_bytes, kept_images, kept_settings, redo_bytes,
-    shrink_images,
+    ImageContents, ImageKey, Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild,
+    ServerError, Storage, images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
+use std::sync::Arc;
 use std::time::Duration;
 use storage::{Arrangement, InstanceGroup, ServerFiles, SharedMemory, arrange, arrange_all};
-use store::StoredLoad;
+use store::{StoredLoad, StoredLoadTable};
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::{LoadError, LoadOptions};
 
@@ -85,7 +86,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 /// InnoDB's own default.
 const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
 /// Of all servers.
-const PAGE_BYTES_MAX: u64 = 64 << 10;
+const PAGE_BYTES_MAX: u32 = 64 << 10;
 
 /// For loading an image: speed, since a crash costs only the load. Nothing of this stays in the
 /// data directory. A slow shutdown, else every clone would repeat the purge and the merge of the
@@ -201,8 +202,8 @@ impl ResolvedPrivate {
         dilation: Dilation,
     ) -> LabResult<ServerFiles> {
         let files = files_of(&self.build, &self.divided.all(), tables_bytes, group)?;
-        let preset = self.private.preset.as_ref();
-        let papers_bytes = database_bytes(preset.map(|asked| asked.name.as_str()))?;
+        let preset = self.private.preset.as_ref().map(|asked| asked.name.as_str());
+        let papers_bytes = database_bytes(preset)?;
         Ok(ServerFiles { cores: self.private.cores, dilation, papers_bytes, ..files })
     }
 
@@ -220,13 +221,9 @@ impl ResolvedPrivate {
         // What dead commands left takes none of the room.
         server::sweep(&self.home)?;
         let needed: Vec<ImageKey> = self.image_keys().chain(coming).cloned().collect();
-        let (mut images, mut loads) = (Vec::new(), Vec::new());
-        for of in &self.databases {
-            let (image, load) = self.image(of, &needed, job)?;
-            images.push(image);
-            loads.extend(load);
-        }
-        Ok((images, loads))
+        let mut loads = Vec::new();
+        let each = self.databases.iter().map(|of| self.image(of, &needed, &mut loads, job));
+        Ok((each.collect::<LabResult<_>>()?, loads))
     }
 
     /// One of them.
@@ -234,11 +231,12 @@ impl ResolvedPrivate {
         &self,
         of: &ImageOf,
         needed: &[ImageKey],
+        loads: &mut Vec<StoredLoad>,
         job: &Job<'_>,
-    ) -> LabResult<(Image, Option<StoredLoad>)> {
+    ) -> LabResult<Image> {
         let home = &self.home;
         if let Some(image) = Image::find(home, &of.key) {
-            return Ok((image, None));
+            return Ok(image);
         }
         // What cannot be placed is told before minutes go into an image. Where files go is decided
         // anew on the image, whose real size the modelled page cache depends on.
@@ -266,8 +264,9 @@ impl ResolvedPrivate {
             tables_bytes(&of.population) as f64 / 1e9
         ));
         let (image, load) = self.populated(&of.key, &load_spec, job)?;
+        loads.push(load);
         shrink(home, max_bytes, needed, job)?;
-        Ok((image, Some(load)))
+        Ok(image)
     }
 
     /// A new image, and the record of its load.
@@ -277,9 +276,8 @@ impl ResolvedPrivate {
         spec: &LoadOptions,
         job: &Job<'_>,
     ) -> LabResult<(Image, StoredLoad)> {
-        let settings = LOADING_SETTINGS.iter();
-        let mut set: Vec<(String, String)> =
-            settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut set =
+            LOADING_SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let redo_bytes = loading_redo_file_bytes(&spec.population);
         set.extend(key.settings.iter().cloned());
         set.push(("innodb_page_size".to_owned(), key.page_size_bytes.to_string()));
@@ -289,37 +287,30 @@ impl ResolvedPrivate {
             _ => None,
         };
         let options = InstanceOptions { set, galera, ..InstanceOptions::default() };
-        let subject = Subject::private(disk_space::start(&self.home, &self.build, options)?);
+        let instance = Arc::new(disk_space::start(&self.home, &self.build, options)?);
+        let subject = Subject::private(Arc::clone(&instance));
+        let loaded = populate(&subject, &subject.connect, spec, None, job);
         // What a private server has loaded goes with it: there is nothing to continue.
-        let load = populate(&subject, spec, job).map_err(|error| match error {
-            LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
-            other => match subject.no_room() {
-                Some(full) => LabError::NoRoom(format!("{full}; {other}")),
-                None => other,
-            },
+        let load = loaded.map_err(|error| match (subject.explain(error), subject.no_room()) {
+            (LabError::Load(LoadError::Interrupted), _) => LabError::Interrupted,
+            (other, Some(full)) => LabError::NoRoom(format!("{full}; {other}")),
+            (other, None) => other,
         })?;
-        let image = self.publish(key, subject, &load)?;
+        let image = self.publish(key, &instance, &load)?;
         Ok((image, load))
     }
 
     /// Stops the server that loaded, and keeps its data directory. Nodes of Galera that are clones
     /// of it have to have a place in the history of a cluster, all the same one.
-    fn publish(&self, key: &ImageKey, subject: Subject, load: &StoredLoad) -> LabResult<Image> {
-        let Some(instance) = subject.into_instance() else {
-            return Err(LabError::Unfit(
-                "only a private server's data can become an image".to_owned(),
-            ));
-        };
-        stop_in_good_order(&instance)?;
+    fn publish(&self, key: &ImageKey, instance: &Instance, load: &StoredLoad) -> LabResult<Image> {
+        stop_in_good_order(instance)?;
         if self.private.topology == Topology::MultiPrimary {
             instance.begin_cluster()?;
-            stop_in_good_order(&instance)?;
+            stop_in_good_order(instance)?;
         }
-        let tables = load.tables.iter();
-        let checksums: Vec<String> =
-            tables.map(|table| format!("{} {}", table.name, table.checksum)).collect();
-        let data = instance.data_directory();
-        Ok(Image::publish(&self.home, key, data, &checksums.join(", "))?)
+        let checksum = |table: &StoredLoadTable| format!("{} {}", table.name, table.checksum);
+        let checksums = load.tables.iter().map(checksum).join(", ");
+        Ok(Image::publish(&self.home, key, instance.data_directory(), &checksums)?)
     }
 
     /// Starts the servers on clones of `images`, one after another, with their files where they are
@@ -372,9 +363,7 @@ impl ResolvedPrivate {
 
     /// Sees to it that `server`, which has just started, is in the cluster of those before it.
     fn join(&self, cluster: &Cluster, before: &[Subject], server: &Subject) -> LabResult<()> {
-        let Some(membership) = cluster.membership(before.len()) else {
-            return Ok(());
-        };
+        let Some(membership) = cluster.membership(before.len()) else { return Ok(()) };
         let connector = server.without_schema()?;
         if let (Cluster::Replicas, Some(primary)) = (cluster, before.first()) {
             follow(&self.build, &connector, &primary.connect)?;
@@ -424,7 +413,7 @@ impl ResolvedPrivate {
         placed.notes.extend(instance.notes.iter().cloned());
         placed.notes.extend(divided.pool.note());
         let configured = divided.preset.as_ref().map(Configured::of);
-        Ok(Subject { placed, configured, ..Subject::private(instance) })
+        Ok(Subject { placed, configured, ..Subject::private(Arc::new(instance)) })
     }
 }
 
@@ -458,32 +447,21 @@ fn contents(population: &PopulationSpec, topology: Topology) -> LabResult<ImageC
 
 /// As [`shrink_images`], and says so.
 fn shrink(home: &Home, max_bytes: u64, needed: &[ImageKey], job: &Job<'_>) -> LabResult<()> {
-    job.notes(note_on_removed(&shrink_images(home, max_bytes, needed)?));
+    let removed = shrink_images(home, max_bytes, needed)?;
+    if !removed.is_empty() {
+        let names = removed.iter().map(|kept| &kept.name).join(", ");
+        let why = format!("images take too much room ({IMAGES_VARIABLE})");
+        job.note(&format!("{why}, so some were removed: {names}"));
+    }
     Ok(())
 }
 
-fn note_on_removed(removed: &[KeptImage]) -> Option<String> {
-    let names: Vec<&str> = removed.iter().map(|kept| kept.name.as_str()).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "images take too much room ({IMAGES_VARIABLE}), so some were removed: {}",
-            names.join(", ")
-        )
-    })
-}
-
 pub(crate) fn page_size(set: &[(String, String)]) -> LabResult<u32> {
-    let Some(text) = given_in(set, "innodb_page_size") else {
-        return Ok(PAGE_BYTES_DEFAULT);
-    };
-    parse_size(text)
-        .filter(|bytes| *bytes <= PAGE_BYTES_MAX)
-        .and_then(|bytes| u32::try_from(bytes).ok())
-        .ok_or_else(|| {
-            LabError::Unfit(format!(
-                "innodb_page_size {text:?} is no size; use 4K, 8K, 16K, 32K or 64K"
-            ))
-        })
+    let Some(text) = given_in(set, "innodb_page_size") else { return Ok(PAGE_BYTES_DEFAULT) };
+    let bytes = parse_size(text).and_then(|bytes| u32::try_from(bytes).ok());
+    bytes.filter(|bytes| *bytes <= PAGE_BYTES_MAX).ok_or_else(|| {
+        unfit(format!("innodb_page_size {text:?} is no size; use 4K, 8K, 16K, 32K or 64K"))
+    })
 }
 
 /// What is to be placed: so many bytes of tables, and redo.

@@ -19,9 +19,9 @@ const GONE_AFTER: Duration = Duration::from_secs(40);
 /// Values at equal distances of time.
 #[derive(Clone, Debug)]
 pub(super) struct WatchedSeries {
-    values: Vec<f64>,
+    pub(super) values: Vec<f64>,
     /// How many intervals a value is the mean of.
-    merged: u32,
+    pub(super) merged: u32,
     /// Of the value under way.
     sum: f64,
     count: u32,
@@ -49,14 +49,6 @@ impl WatchedSeries {
             self.values = pairs.map(|pair| pair.iter().sum::<f64>() / pair.len() as f64).collect();
             self.merged *= 2;
         }
-    }
-
-    pub(super) fn values(&self) -> &[f64] {
-        &self.values
-    }
-
-    pub(super) fn merged(&self) -> u32 {
-        self.merged
     }
 }
 
@@ -175,7 +167,7 @@ impl Gauges {
             let whole = if is_age { self.redo_bytes } else { self.pool_pages };
             Watched {
                 name: gauge.name,
-                values: gauge.series.values(),
+                values: &gauge.series.values,
                 tolerance_share: TOLERANCE,
                 // A page, or a byte, where the whole is not known: an idle server is steady.
                 negligible: (NEGLIGIBLE * whole).max(1.0),
@@ -195,11 +187,11 @@ mod tests {
         for index in 0..10_000 {
             series.push(f64::from(index));
         }
-        assert_eq!(series.merged(), 4);
-        assert_eq!(series.values().len(), 10_000 / 4);
-        assert!(series.values().len() < VALUES_MAX);
+        assert_eq!(series.merged, 4);
+        assert_eq!(series.values.len(), 10_000 / 4);
+        assert!(series.values.len() < VALUES_MAX);
         // The mean of 0 to 3, and of the last four.
-        assert_eq!(series.values()[0], 1.5);
-        assert_eq!(series.values().last(), Some(&9_997.5));
+        assert_eq!(series.values[0], 1.5);
+        assert_eq!(series.values.last(), Some(&9_997.5));
     }
 }
