@@ -90,8 +90,7 @@ fn add(all: &mut Vec<StoredCheck>, found: Vec<StoredCheck>) {
 /// Names of the checks that failed: those that cannot hold where tpcc-mysql has driven the
 /// database, and the others.
 fn failed(checks: &[StoredCheck], driven_by_tpcc_mysql: bool) -> (Vec<String>, Vec<String>) {
-    let failed = checks.iter().filter(|check| !check.passed);
-    let names = failed.map(|check| check.name.clone());
+    let names = checks.iter().filter(|check| !check.passed).map(|check| check.name.clone());
     names.partition(|name| driven_by_tpcc_mysql && FAILING_CHECKS.contains(&name.as_str()))
 }
 

@@ -8,7 +8,7 @@ use crate::measure::fleet_run::note_on_lost;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::measurement::Measurement;
 use crate::measure::observing::Observer;
-use crate::measure::pacing::{self, Paced};
+use crate::measure::pacing;
 use crate::measure::rank_usage::WindowUsage;
 use crate::measure::records::rows_of;
 use crate::measure::workload::of_each;
@@ -22,7 +22,7 @@ use drive::{
 };
 use spec::{Load, OpenLoop, Rate, WorkloadKind};
 use std::time::{Duration, Instant};
-use store::StoreError;
+use store::{RepeatResult, StoreError};
 
 /// So often samples go to the store and are told, also where an interval is longer.
 const SAMPLES_EVERY: Duration = Duration::from_secs(1);
@@ -55,8 +55,7 @@ struct DriverCores {
 fn threads_of(asked: Option<u32>, connections: u32, cores: DriverCores) -> u32 {
     let DriverCores { of_machine, own, leaves_most } = cores;
     let by_default = if leaves_most { of_machine / 4 } else { of_machine }.min(own);
-    let wanted = asked.unwrap_or(by_default).min(limits::DRIVER_THREADS_MAX);
-    wanted.clamp(1, connections.max(1))
+    asked.unwrap_or(by_default).min(limits::DRIVER_THREADS_MAX).clamp(1, connections.max(1))
 }
 
 /// A run that was not begun, because the closed loop before it gave no rate.
@@ -99,8 +98,9 @@ fn keep(
 }
 
 impl Measurement<'_, '_> {
-    /// Runs the workload with emulated devices at work.
-    pub(crate) fn drive(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, Paced)> {
+    /// Runs the workload with emulated devices at work. Returns the rates that were found or asked
+    /// for, too.
+    pub(crate) fn drive(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, RepeatResult)> {
         self.subject.arm(true)?;
         let driven = self.drive_armed(lengths);
         // What follows is proof; where the run failed, that is the cause to tell.
@@ -115,36 +115,37 @@ impl Measurement<'_, '_> {
     }
 
     /// After a closed loop that finds the capacity where the rate is a share of that.
-    fn drive_armed(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, Paced)> {
+    fn drive_armed(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, RepeatResult)> {
         let Measurement { begun, job, .. } = self;
-        let mut paced = Paced::default();
+        let mut rates = RepeatResult::default();
         let mut earlier = None;
         if let Some(OpenLoop { rate: Rate::OfCapacity(_), .. }) = self.cell.load.rate {
             let (report, known) = self.capacity()?;
             let is_whole = report.aborted.is_none() && !report.interrupted;
             let Some(known) = known.filter(|_| is_whole) else {
-                return Ok((no_capacity(report), paced));
+                return Ok((no_capacity(report), rates));
             };
             job.note(&known.in_words(Duration::from_nanos(report.window_ns)));
-            paced.capacity = Some(known);
+            rates.capacity_per_s = Some(known.per_s);
+            rates.capacity_precision_share = known.half_width_share;
             earlier = Some(report);
         }
-        let capacity_per_s = paced.capacity.map(|known| known.per_s);
-        let pace = pacing::pace(&self.cell.load, begun.fitted.concurrency, capacity_per_s);
+        let concurrency = begun.fitted.concurrency;
+        let pace = pacing::pace(&self.cell.load, concurrency, rates.capacity_per_s);
         if let Pace::Arrivals(arrivals) = &pace {
-            paced.rate_per_s = Some(arrivals.per_s);
+            rates.rate_per_s = Some(arrivals.per_s);
         }
         let options = self.options(pace);
         job.tell(Progress::RunStarts {
             types: begun.fitted.workload.types(),
-            warehouses: begun.fitted.concurrency.active,
-            connections: begun.fitted.concurrency.connections,
+            warehouses: concurrency.active,
+            connections: concurrency.connections,
         });
         let mut report = self.run(lengths, &options)?;
         if let Some(earlier) = earlier {
             report.include_earlier(earlier);
         }
-        Ok((report, paced))
+        Ok((report, rates))
     }
 
     /// A closed loop, of which no interval is stored, and what it found. The run behind it warms up

@@ -38,8 +38,7 @@ pub(crate) fn refusal(
 /// More than that share of the tries ended in lock wait timeouts: the papers print NA for it.
 fn lock_wait_timeouts(report: &RunReport, max_share: Option<f64>) -> Option<Refusal> {
     let failed = |is_counted: &dyn Fn(&str) -> bool| -> u64 {
-        let tries = report.totals.failed_tries.iter();
-        let tries = tries.filter(|((_, code), _)| is_counted(code));
+        let tries = report.totals.failed_tries.iter().filter(|((_, code), _)| is_counted(code));
         tries.map(|(_, tries)| tries.occurrences).sum()
     };
     let timeouts = failed(&|code| code == LOCK_WAIT_TIMEOUT);
@@ -97,15 +96,13 @@ fn errors(report: &RunReport) -> Option<Refusal> {
     let window = report.window.as_ref()?;
     let parts = [Some(window), report.drain.as_ref()];
     let counts = |index: usize| {
-        let of_parts = parts.iter().flatten();
-        let of_type = of_parts.map(|part| &part.transactions[index]);
+        let of_type = parts.iter().flatten().map(|part| &part.transactions[index]);
         of_type.fold(EndedTransactions::default(), |sum, of| EndedTransactions {
             errors: sum.errors + of.errors,
             all: sum.all + ended(of),
         })
     };
-    let types = window.types.iter().enumerate();
-    let types = types.map(|(index, of)| (of.name, counts(index)));
+    let types = window.types.iter().enumerate().map(|(index, of)| (of.name, counts(index)));
     let failing: Vec<_> = types.filter(|(_, of)| of.is_beyond()).collect();
     let (name, of) = failing.iter().max_by_key(|(_, of)| of.errors)?;
     let EndedTransactions { errors, all } = of;

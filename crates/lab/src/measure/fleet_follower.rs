@@ -48,8 +48,7 @@ impl FleetAsked {
             if missing.len() != told {
                 told = missing.len();
                 let ranks = counted(missing.len(), "rank", "ranks");
-                let text = format!("waiting for {ranks} of the fleet at {}", self.place.leader);
-                job.step(&text);
+                job.step(&format!("waiting for {ranks} of the fleet at {}", self.place.leader));
             }
         })?;
         job.step(&format!("the fleet is complete: {} ranks", leader.size()));
@@ -72,8 +71,7 @@ impl FleetAsked {
         let options = self.options(&agreement);
         let mut follower = Follower::join(&options, threads, job.stop, &mut |why| job.step(why))?;
         loop {
-            let order = follower.next(job.stop)?;
-            let done = match (&order, work) {
+            let done = match (&follower.next(job.stop)?, work) {
                 (RunOrder::End { exit_code }, _) => return Ok(Exit::of_code(*exit_code)),
                 (RunOrder::Run(run), FleetWork::Drive(cell)) => {
                     let of = counted(run.options.connections as usize, "connection", "connections");

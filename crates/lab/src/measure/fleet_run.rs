@@ -11,7 +11,7 @@ use store::StoredRank;
 /// The fleet that drives a run, as rank 0 has it.
 #[derive(Clone, Copy)]
 pub(crate) struct FleetRun<'a> {
-    leader: &'a Leader,
+    pub(crate) leader: &'a Leader,
     /// Driver threads of this rank, as if it were alone.
     threads: NonZeroU32,
     /// Connections, or terminals where these are fewer: each worker needs one.
@@ -42,19 +42,9 @@ impl<'a> FleetRun<'a> {
         Ok(FleetRun { leader, threads, shares })
     }
 
-    /// Of the ranks that are there by now.
-    fn workers(&self) -> DividedWorkers {
+    /// Driver threads of the ranks that are there by now.
+    pub(crate) fn workers(&self) -> DividedWorkers {
         self.leader.divide(self.threads, self.shares)
-    }
-
-    /// Driver threads of this rank.
-    pub(crate) fn own_threads(&self) -> u32 {
-        self.workers().own
-    }
-
-    /// Did somebody at another rank ask to stop?
-    pub(crate) fn is_stop_asked(&self) -> bool {
-        self.leader.is_stop_asked()
     }
 
     /// What this rank drives of a run with these options.
@@ -82,7 +72,7 @@ impl<'a> FleetRun<'a> {
         let of_all = report.window.as_ref().map_or(0, |window| window.primary_completed());
         let mut own = StoredRank {
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            driver_threads: self.own_threads(),
+            driver_threads: self.workers().own,
             primary_transactions: of_all.saturating_sub(of_others),
             ..StoredRank::default()
         };

@@ -20,9 +20,9 @@ use store::{RepeatResult, SampleBatch};
 const LOOK_PARTS: u64 = 100;
 
 /// The phases of a run, and what ends them.
+#[derive(Default)]
 pub(crate) struct PhaseEnds {
     lengths: Lengths,
-    asked: PrecisionAsked,
     phase: Phase,
     /// Intervals of the phase under way, and the count of them at which it is looked at again.
     intervals: u64,
@@ -54,33 +54,23 @@ pub(crate) struct PhaseEnds {
 impl PhaseEnds {
     /// Of a run that is asked for, on servers with so much redo log together; 0 is not known.
     pub(crate) fn of(lengths: &Lengths, redo_bytes: f64) -> PhaseEnds {
-        PhaseEnds {
-            lengths: *lengths,
-            asked: PrecisionAsked {
-                half_width_share: lengths.precision_share.unwrap_or(defaults::PRECISION_SHARE),
-                intervals_min: limits::AUTO_WINDOW_INTERVALS_MIN as usize,
-            },
-            phase: Phase::Warmup,
-            intervals: 0,
-            next_look: 0,
-            throughput: WatchedSeries::default(),
-            gauges: Gauges::of(redo_bytes),
-            steadiness: None,
-            has_arrived: false,
-            warmup_steady: None,
-            missing: Vec::new(),
-            window_arrived: false,
-            precision: None,
-            warmup_end_ns: 0,
-            is_capacity: false,
-            capacity: None,
-        }
+        let mut ends = PhaseEnds { lengths: *lengths, ..PhaseEnds::default() };
+        ends.gauges.redo_bytes = redo_bytes;
+        ends
     }
 
     /// Of the closed loop that finds the capacity before a run that is asked for. The end of its
     /// automatic warm-up is judged by throughput alone.
     pub(crate) fn of_capacity(asked: &Lengths) -> PhaseEnds {
         PhaseEnds { is_capacity: true, ..PhaseEnds::of(&capacity::loop_of(asked), 0.0) }
+    }
+
+    /// How well the mean of an automatic window is to be known.
+    fn asked(&self) -> PrecisionAsked {
+        PrecisionAsked {
+            half_width_share: self.lengths.precision_share.unwrap_or(defaults::PRECISION_SHARE),
+            intervals_min: limits::AUTO_WINDOW_INTERVALS_MIN as usize,
+        }
     }
 
     /// Takes what was sampled beside the run.
@@ -139,7 +129,7 @@ impl PhaseEnds {
             return is_enough;
         }
         if self.phase == Phase::Window {
-            let found = precision(&self.throughput.values, &self.asked);
+            let found = precision(&self.throughput.values, &self.asked());
             self.precision = Some(found);
             return found.reached;
         }
@@ -215,7 +205,7 @@ impl PhaseEnds {
                 "the window took the most that it may, {} s, and {known}, where ± {} was asked \
                  for; allow it more, or ask for less",
                 self.lengths.window.most.as_secs(),
-                percent(self.asked.half_width_share)
+                percent(self.asked().half_width_share)
             ));
         }
         notes
@@ -242,8 +232,7 @@ impl PhaseEnds {
 
     /// The first series that is not steady.
     fn unsteady(&self) -> Option<&Trend> {
-        let trends = &self.steadiness.as_ref()?.trends;
-        trends.iter().find(|trend| !trend.steady)
+        self.steadiness.as_ref()?.trends.iter().find(|trend| !trend.steady)
     }
 
     /// May the run that is in the warm-up, or in the window, end before its time?
@@ -265,15 +254,14 @@ impl PhaseEnds {
             });
         }
         let found = self.precision.as_ref();
-        let needed = found.and_then(|found| found.intervals_needed);
-        let about = needed.and_then(|values| {
+        let about = found.and_then(|found| found.intervals_needed).and_then(|values| {
             let interval_s =
                 self.lengths.interval.as_secs_f64() * f64::from(self.throughput.merged);
             let about = Duration::try_from_secs_f64(values as f64 * interval_s).ok();
             about.filter(|about| *about < self.lengths.window.most)
         });
         self.lengths.window.is_auto.then(|| Awaited::Precision {
-            asked_share: self.asked.half_width_share,
+            asked_share: self.asked().half_width_share,
             reached_share: found.and_then(|found| found.half_width_share),
             so_far: elapsed.saturating_sub(Duration::from_nanos(self.warmup_end_ns)),
             about,

@@ -158,7 +158,7 @@ fn drivers<'a>(
         ));
     }
     let fleet = FleetRun::of(leader, concurrency, (threads, subject.dilation()))?;
-    Ok((fleet.own_threads(), Some(fleet)))
+    Ok((fleet.workers().own, Some(fleet)))
 }
 
 /// What is to be known of a measurement before it begins.
@@ -244,8 +244,7 @@ impl Measurement<'_, '_> {
         watch.lap("seeing whether the host is quiet", job);
         let redo_bytes = begun.redo_bytes() * f64::from(self.subject.instances());
         let mut lengths = PhaseEnds::of(&self.cell.lengths, redo_bytes);
-        let driven = self.drive(&mut lengths);
-        let (report, paced) = match driven {
+        let (report, rates) = match self.drive(&mut lengths) {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
                 return self.failed_after(&RunReport::default(), error.into());
             }
@@ -271,8 +270,7 @@ impl Measurement<'_, '_> {
                 let reason = "the load was interrupted before the server was ended";
                 return self.fail(Exit::Interrupted, "interrupted", reason);
             }
-            let result = pacing::complete(result_of(&report, None), paced, None);
-            self.finish(&report, &lengths.complete(result))?;
+            self.finish(&report, &lengths.complete(result_of(&report, None, rates)))?;
             return self.recover(drill, &report);
         }
         job.notes(self.resolve_prepared()?);
@@ -286,13 +284,12 @@ impl Measurement<'_, '_> {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
         }
-        let judged = pacing::judge(begun.fitted.concurrency, begun.configured(), &report);
-        if let Some(judged) = &judged {
-            self.results.put(self.repeat, &judged.requirements)?;
-        }
         let sums = begun.fitted.tpcc.is_some().then_some((&begun.facts, &facts));
-        let result = pacing::complete(result_of(&report, sums), paced, judged.as_ref());
-        self.finish(&report, &lengths.complete(result))?;
+        let mut result = lengths.complete(result_of(&report, sums, rates));
+        let (concurrency, configured) = (begun.fitted.concurrency, begun.configured());
+        let requirements = pacing::judge(&mut result, concurrency, configured, &report);
+        self.results.put(self.repeat, &requirements)?;
+        self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
         let ended = self.prove(&report, &facts)?;
         watch.lap("reading them again, and storing", job);
@@ -326,8 +323,7 @@ impl Measurement<'_, '_> {
             return self.fail(Exit::CheckFailed, "check_failed", &reason).map(Some);
         }
         if report.totals.errors > 0 && self.subject.no_room().is_some() {
-            let errors = all_errors(report);
-            return self.fail(Exit::Failed, TRANSACTION_ERRORS, &errors).map(Some);
+            return self.fail(Exit::Failed, TRANSACTION_ERRORS, &all_errors(report)).map(Some);
         }
         // Who ends a run early keeps its numbers, where it has any.
         let window = report.window.as_ref();
@@ -380,7 +376,7 @@ impl Measurement<'_, '_> {
 
     /// Did the user ask for an end, at this rank or another?
     pub(crate) fn is_stopped(&self) -> bool {
-        self.job.is_stop_asked() || self.fleet.is_some_and(|fleet| fleet.is_stop_asked())
+        self.job.is_stop_asked() || self.fleet.is_some_and(|fleet| fleet.leader.is_stop_asked())
     }
 
     /// Did the server of a drill end before the fault came, by what stops this process too?

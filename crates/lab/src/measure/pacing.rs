@@ -2,14 +2,13 @@
 //! result.
 
 use crate::error::{LabResult, unfit};
-use crate::measure::capacity::KnownCapacity;
 use crate::measure::records::{phase_of, totals_of};
 use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Merge, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
 use std::time::Duration;
 use store::{PacedInterval, RepeatResult, ScheduleCounts, StoredRequirement, TimeKind, TimeRow};
-use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
+use tpcc::terminal_times::{TERMINALS_PER_WAREHOUSE, ceiling, terminals};
 use tpcc::verdicts::{MeasuredRun, WINDOW_MIN};
 use tpcc::{InputCounters, Transaction, verdicts};
 
@@ -220,8 +219,7 @@ pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedIn
                 add(TimeKind::Keying, Some(transaction), &terminals.keying[index]);
                 add(TimeKind::Think, Some(transaction), &terminals.think[index]);
             }
-            let delivery = Some(Transaction::Delivery);
-            add(TimeKind::Acknowledgement, delivery, &terminals.acknowledgement);
+            add(TimeKind::Acknowledgement, Some(Transaction::Delivery), &terminals.acknowledgement);
             None
         }
     };
@@ -234,56 +232,21 @@ pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedIn
     })
 }
 
-/// Rates and bounds of a run, besides what it counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Paced {
-    pub(crate) capacity: Option<KnownCapacity>,
-    pub(crate) rate_per_s: Option<f64>,
-}
-
-/// Adds to a result what pacing knows of it.
-pub(crate) fn complete(
-    result: RepeatResult,
-    paced: Paced,
-    verdicts: Option<&Judged>,
-) -> RepeatResult {
-    RepeatResult {
-        capacity_per_s: paced.capacity.map(|known| known.per_s),
-        capacity_precision_share: paced.capacity.and_then(|known| known.half_width_share),
-        rate_per_s: paced.rate_per_s,
-        ceiling_nopm: verdicts.map(|judged| judged.ceiling.nopm),
-        ceiling_deviation_nopm: verdicts.map(|judged| judged.ceiling.nopm_deviation),
-        new_orders_within_window: verdicts.map(|judged| judged.new_orders),
-        pending_deliveries: verdicts.map(|judged| judged.pending_deliveries),
-        efficiency: verdicts.and_then(|judged| judged.efficiency),
-        ..result
-    }
-}
-
-/// What the clauses say of a run with terminals.
-pub(crate) struct Judged {
-    ceiling: Ceiling,
-    /// That began and ended in the window.
-    new_orders: u64,
-    /// At the end of the window.
-    pending_deliveries: u64,
-    efficiency: Option<f64>,
-    pub(crate) requirements: Vec<StoredRequirement>,
-}
-
-/// Judges the window of a run with terminals, where it had one.
+/// Judges the window of a run with terminals, where it had one: adds to its result what the clauses
+/// say of it, and returns what they require.
 pub(crate) fn judge(
+    result: &mut RepeatResult,
     concurrency: Concurrency,
     configured: Warehouses,
     report: &RunReport,
-) -> Option<Judged> {
-    let terminals = concurrency.terminals?;
-    let window = report.window.as_ref()?;
+) -> Vec<StoredRequirement> {
+    let (Some(terminals), Some(window)) = (concurrency.terminals, &report.window) else {
+        return Vec::new();
+    };
     let window_s = report.window_ns as f64 / 1e9;
     // Clause 5.4.2 takes what began and ended in the window.
     let within_window: [Times; 5] = std::array::from_fn(|index| {
-        let ended = &window.transactions[index].latency;
-        ended.without(&report.totals.begun_before_window[index])
+        window.transactions[index].latency.without(&report.totals.begun_before_window[index])
     });
     let new_orders = within_window[Transaction::NewOrder.index()].count();
     let ceiling = ceiling(terminals, window_s);
@@ -300,13 +263,12 @@ pub(crate) fn judge(
         think: std::array::from_fn(|index| times_of(&window.terminals.think[index])),
         inputs: &InputCounters::from(report.counters),
     };
-    Some(Judged {
-        ceiling,
-        new_orders,
-        pending_deliveries: pending_deliveries(report).count(),
-        efficiency: measured.efficiency(),
-        requirements: measured.requirements(),
-    })
+    result.ceiling_nopm = Some(ceiling.nopm);
+    result.ceiling_deviation_nopm = Some(ceiling.nopm_deviation);
+    result.new_orders_within_window = Some(new_orders);
+    result.pending_deliveries = Some(pending_deliveries(report).count());
+    result.efficiency = measured.efficiency();
+    measured.requirements()
 }
 
 /// Deliveries that ended in the window, and those that were pending at its end, with their age: a

@@ -22,8 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const EXTRA_FILES: u64 = 64;
 
 async fn number(session: &mut Connection, sql: &str, column: usize) -> Result<u64, SessionError> {
-    let answer = session.query(sql).await?;
-    let value = answer.row(0).map_or(Ok(0), |row| row.int(column))?;
+    let value = session.query(sql).await?.row(0).map_or(Ok(0), |row| row.int(column))?;
     Ok(u64::try_from(value).unwrap_or(0))
 }
 

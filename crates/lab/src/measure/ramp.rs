@@ -7,7 +7,7 @@ use crate::eta::Eta;
 use crate::measure::check::{check_subject, record};
 use crate::measure::measurement::{RepeatPlace, measure};
 use crate::measure::planned_row::planned_row;
-use crate::measure::seeds::{PointRepeat, seed_of_point};
+use crate::measure::seeds::seed_of_point;
 use crate::progress::{Job, Progress};
 use crate::stop;
 use crate::target::disk_space;
@@ -249,7 +249,7 @@ impl<'a> RunningRamp<'a> {
                 None => self.points.place.notes,
                 Some(_) => &[],
             },
-            seed: seed_of_point(self.points.place.seed, PointRepeat { connections, repeat }),
+            seed: seed_of_point(self.points.place.seed, (connections, repeat)),
             ramp: Some(self.points.id),
             ..self.points.place
         };

@@ -134,8 +134,7 @@ impl Measurement<'_, '_> {
         self.results.record_checks(self.repeat, &checks)?;
         let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
         let report = with_session_until(database, stop, async |session| {
-            let report = drill.witness.compare_with(session).await;
-            report.doing("asking for what is there")
+            drill.witness.compare_with(session).await.doing("asking for what is there")
         })?;
         Ok((corrupt, failed.collect(), report))
     }

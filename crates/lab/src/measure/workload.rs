@@ -196,14 +196,12 @@ fn fit_script(
 pub(crate) fn read_workload(path: &str) -> LabResult<WorkloadFile> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| unfit(format!("cannot read the workload {path}: {error}")))?;
-    let read = oltp::file::read(&text);
-    read.map_err(|error| LabError::BadWorkload { path: path.to_owned(), error })
+    oltp::file::read(&text).map_err(|error| LabError::BadWorkload { path: path.to_owned(), error })
 }
 
 /// The size of a database, as what else tells cells apart.
 pub(crate) fn settings_of(database: &DatabaseKind) -> Vec<(String, String)> {
-    let sizes = database.sizes().into_iter();
-    sizes.map(|(name, size)| (name.to_owned(), size.to_string())).collect()
+    database.sizes().into_iter().map(|(name, size)| (name.to_owned(), size.to_string())).collect()
 }
 
 fn fit_tpcc(
@@ -327,8 +325,7 @@ pub(crate) fn shards_note(shards: &ShardRanges, load: &Load) -> String {
 /// What a reader of results of workload `tpcc-mysql` should know.
 pub(crate) fn tpcc_mysql_notes() -> [String; 3] {
     let list = |decision| {
-        let of_it = DEVIATIONS.iter().filter(|one| one.decision == decision);
-        of_it.map(|one| one.short).join("; ")
+        DEVIATIONS.iter().filter(|one| one.decision == decision).map(|one| one.short).join("; ")
     };
     [
         format!("workload tpcc-mysql keeps of that tool: {}", list(Decision::Kept)),

@@ -113,8 +113,7 @@ fn measured(
     if let Connections::Ramp(_) = cell.what.load.connections {
         return Ok(results.ramp_cells(lab, cell.ordinal)?);
     }
-    let same = all.iter().filter(|one| one.what.ordinal == cell.ordinal);
-    Ok(same.cloned().collect())
+    Ok(all.iter().filter(|one| one.what.ordinal == cell.ordinal).cloned().collect())
 }
 
 /// The key of the plan that names the server, and what it was and is, where that is another version

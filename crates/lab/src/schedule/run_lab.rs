@@ -144,8 +144,7 @@ impl LabRun<'_> {
                 let left = missing(results, lab, (planned, &planned.turns), options.redo)?.len();
                 // Where its end was not stored, it is stored now.
                 let stored = results.lab(lab)?;
-                let summary = Ok(self.summary(&[], job)?);
-                let ends_as = status_of(&planned.source, &summary);
+                let ends_as = status_of(&planned.source, &Ok(self.summary(&[], job)?));
                 is_over =
                     turns.is_empty() && (left > 0 || ends_as == (stored.status, stored.reason));
                 if !is_over {

@@ -58,11 +58,6 @@ impl<'a> LabRun<'a> {
         Ok(TrialCell(self.planned.add(what, settings.collect())?))
     }
 
-    /// How many blocks were asked for. The inputs of each derive from its number.
-    pub fn asked_blocks(&self) -> u32 {
-        self.asked_blocks
-    }
-
     /// Measures these cells once each, in this order, as a block with this title, but for those of
     /// which the results file has this block's repeat. A cell that fails has a result that says
     /// why.
@@ -77,8 +72,7 @@ impl<'a> LabRun<'a> {
     ) -> LabResult<Vec<RepeatId>> {
         self.asked_blocks += 1;
         if self.begun().is_none() {
-            let lab = self.begin_lab(host_facts(&self.planned))?;
-            self.results.mark_adaptive(lab)?;
+            self.results.mark_adaptive(self.begin_lab(host_facts(&self.planned))?)?;
         }
         let mut is_begun = false;
         let mut repeats = Vec::new();
@@ -99,8 +93,7 @@ impl<'a> LabRun<'a> {
                 }
                 job.tell(progress);
             };
-            let exit = self.take(turn, &[], &job.telling(&mut told))?;
-            if exit == Exit::Interrupted {
+            if self.take(turn, &[], &job.telling(&mut told))? == Exit::Interrupted {
                 return Err(LabError::Interrupted);
             }
         }

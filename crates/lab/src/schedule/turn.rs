@@ -51,8 +51,8 @@ pub struct LabRun<'a> {
     pub(crate) planned: Planned,
     pub(crate) options: &'a LabRunOptions,
     lab: OnceCell<LabId>,
-    /// Blocks that a search has asked for.
-    pub(super) asked_blocks: u32,
+    /// How many blocks a search has asked for. The inputs of each derive from its number.
+    pub asked_blocks: u32,
 }
 
 impl<'a> LabRun<'a> {
@@ -177,8 +177,7 @@ impl<'a> LabRun<'a> {
     /// What a turn has given already: a result, or why there is none.
     pub(crate) fn result_of(&self, turn: Turn) -> LabResult<Option<RepeatId>> {
         let Some(last) = self.last_attempt(turn)? else { return Ok(None) };
-        let has_ended = has_ended(self.results, &last, self.cell(turn).what.checks)?;
-        Ok(has_ended.then_some(last.id))
+        Ok(has_ended(self.results, &last, self.cell(turn).what.checks)?.then_some(last.id))
     }
 
     fn last_attempt(&self, turn: Turn) -> LabResult<Option<Repeat>> {
@@ -213,8 +212,7 @@ impl<'a> LabRun<'a> {
 
     fn record_loads(&self, loads: &[StoredLoad]) -> LabResult<()> {
         for load in loads {
-            let of_lab = StoredLoad { lab: self.begun(), ..load.clone() };
-            self.results.record_load(&of_lab)?;
+            self.results.record_load(&StoredLoad { lab: self.begun(), ..load.clone() })?;
         }
         Ok(())
     }
@@ -229,10 +227,8 @@ impl<'a> LabRun<'a> {
         job: &Job<'_>,
     ) -> LabResult<Exit> {
         let cell = self.cell(turn);
-        let subject = job.noting(notes, |job| {
-            let dilation = self.dilation(turn, &prepared, job)?;
-            prepared.start(dilation, job)
-        })?;
+        let subject =
+            job.noting(notes, |job| prepared.start(self.dilation(turn, &prepared, job)?, job))?;
         let mut watch = Stopwatch::begin();
         reach(&subject)?;
         job.tell(Progress::Reached { subject: &subject, cell: &cell.what });

@@ -140,24 +140,21 @@ fn set_back(connector: &Connector, before: &NamedVariables) -> LabResult<()> {
 fn apply(connector: &Connector, wanted: &[(String, String)]) -> LabResult<()> {
     let names = || wanted.iter().map(|(name, _)| name);
     with_session(connector, async |session| {
-        let mut refused = None;
-        for _ in 0..ROUNDS {
+        let (mut refused, mut round) = (None, 0);
+        loop {
             settle(session).await?;
             let now = values(session, names()).await?;
-            for (name, value) in wanted.iter().filter(|(name, value)| !is_equal(&now[name], value))
-            {
+            let is_left = |(name, value): &&(String, String)| !is_equal(&now[name], value);
+            let mut left = wanted.iter().filter(is_left).peekable();
+            let Some((name, value)) = left.peek() else { return Ok(()) };
+            if round == ROUNDS {
+                let taken = format!("the server took {} for {name}, and not {value}", now[name]);
+                return Err(refused.unwrap_or_else(|| unfit(taken)));
+            }
+            for (name, value) in left {
                 refused = refused.or(execute(session, name, value).await.err());
             }
-        }
-        settle(session).await?;
-        let now = values(session, names()).await?;
-        let left = wanted.iter().find(|(name, value)| !is_equal(&now[name], value));
-        match (left, refused) {
-            (None, _) => Ok(()),
-            (Some(_), Some(refused)) => Err(refused),
-            (Some((name, value)), None) => {
-                Err(unfit(format!("the server took {} for {name}, and not {value}", now[name])))
-            }
+            round += 1;
         }
     })
 }
@@ -198,8 +195,7 @@ fn is_equal(now: &str, wanted: &str) -> bool {
 
 async fn execute(session: &mut Connection, name: &str, value: &str) -> LabResult<()> {
     let sql = set_statement(name, value);
-    let set = session.query(sql.trim_end_matches(';')).await;
-    set.map(|_| ()).map_err(|error| match error {
+    session.query(sql.trim_end_matches(';')).await.map(|_| ()).map_err(|error| match error {
         SessionError::Server { .. } => {
             unfit(format!("the server does not take {name} = {value}: {error}"))
         }

@@ -103,8 +103,7 @@ fn says_full(log: &str) -> bool {
     ];
     let log = log.to_ascii_lowercase();
     WORDS.iter().any(|words| {
-        let mut found = log.match_indices(words);
-        found.any(|(at, words)| {
+        log.match_indices(words).any(|(at, words)| {
             let behind = log.as_bytes().get(at + words.len());
             !behind.is_some_and(u8::is_ascii_digit)
         })

@@ -101,8 +101,7 @@ impl Kept {
     pub(crate) fn resumed(self, spec: &NamedSpec) -> LabResult<Kept> {
         self.require_same(&spec.name, &spec.placement)?;
         self.require_there(&spec.name)?;
-        let mut asked = self.asked.iter();
-        let data_is_placed = asked.any(|(role, _)| role == Role::Data.name());
+        let data_is_placed = self.asked.iter().any(|(role, _)| role == Role::Data.name());
         storage::require_inside(data_is_placed, &spec.set, &self.set)?;
         Ok(self)
     }
@@ -143,8 +142,7 @@ impl Kept {
     /// Directories of its files beside its own, but for those that are temporary.
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
         let is_temp = |path: &PathBuf| {
-            let mut set = self.set.iter();
-            set.any(|(name, value)| name == "tmpdir" && Path::new(value) == path)
+            self.set.iter().any(|(name, value)| name == "tmpdir" && Path::new(value) == path)
         };
         let scratch = self.scratch.iter().filter(move |path| !is_temp(path));
         self.data_directory.iter().chain(scratch).map(PathBuf::as_path)

@@ -5,6 +5,7 @@ use crate::target::sessions::with_session;
 use base::{Session, SessionError, clock, value_of};
 use observe::{ReplicaStatus, replica_status};
 use reactor::sleep_until;
+use spec::Topology;
 use std::time::{Duration, Instant};
 use wire::{Connection, Connector};
 
@@ -19,40 +20,29 @@ const GALERA: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', 
 const GROUP: &str = "SELECT MEMBER_STATE, @@group_replication_group_name FROM \
      performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid";
 
-/// How a node is known to be in its cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Membership {
-    /// Galera says that it is synced.
-    Synced,
-    /// It receives what the primary writes, and applies it.
-    Replicates,
-}
-
-impl Membership {
-    /// Waits until the server is in its cluster.
-    ///
-    /// # Errors
-    /// [`unfit`] with what it says instead, after `patience`; where it is not reached.
-    /// `ended` says whether there is anything to wait for.
-    pub(crate) fn wait(
-        self,
-        connector: &Connector,
-        patience: Duration,
-        ended: impl Fn() -> bool,
-    ) -> LabResult<()> {
-        let begun = clock::Instant::now();
-        loop {
-            let looked = with_session(connector, async |session| match self {
-                Membership::Synced => cluster_of(session).await.map(drop),
-                Membership::Replicates => require_replica(session).await,
-            });
-            // One that joins refuses everybody for a moment.
-            let Err(why) = looked else { return Ok(()) };
-            if begun.elapsed() >= patience || ended() {
-                return Err(why);
-            }
-            std::thread::sleep(LOOK_EVERY);
+/// Waits until the server is in its cluster: one of several primaries says that it is ready, and a
+/// replica receives what its primary writes, and applies it.
+///
+/// # Errors
+/// [`unfit`] with what it says instead, after [`JOIN_PATIENCE`]; where it is not reached. `ended`
+/// says whether there is anything to wait for.
+pub(crate) fn wait_for_member(
+    topology: Topology,
+    connector: &Connector,
+    ended: impl Fn() -> bool,
+) -> LabResult<()> {
+    let begun = clock::Instant::now();
+    loop {
+        let looked = with_session(connector, async |session| match topology {
+            Topology::PrimaryReplicas => require_replica(session).await,
+            _ => cluster_of(session).await.map(drop),
+        });
+        // One that joins refuses everybody for a moment.
+        let Err(why) = looked else { return Ok(()) };
+        if begun.elapsed() >= JOIN_PATIENCE || ended() {
+            return Err(why);
         }
+        std::thread::sleep(LOOK_EVERY);
     }
 }
 

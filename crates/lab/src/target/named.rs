@@ -111,10 +111,7 @@ fn placed_options(
         scratch: kept.scratch.clone(),
         environment: match kept.has_page {
             // Anew at each start: mydyno may have moved.
-            true => {
-                let clock = storage::clock_from_now(dilation);
-                storage::server_environment(&build.binary, clock)?
-            }
+            true => storage::server_environment(&build.binary, storage::clock_from_now(dilation))?,
             false => Vec::new(),
         },
         files: [kept.files_now()?, options.files].concat(),

@@ -109,15 +109,13 @@ impl Configured {
             Some(own) if own == warehouses => None,
             Some(other) => Some(other.to_string()),
         };
-        let scale = scale.map(|scale| ("scale".to_owned(), scale));
-        [preset].into_iter().chain(scale).collect()
+        [preset].into_iter().chain(scale.map(|scale| ("scale".to_owned(), scale))).collect()
     }
 }
 
 /// The file for a named server's directory.
 pub(crate) fn configured_file(translated: Option<&Translated>) -> LabResult<(String, Vec<u8>)> {
-    let configured = translated.map(Configured::of);
-    let bytes = serde_json::to_vec_pretty(&configured)
+    let bytes = serde_json::to_vec_pretty(&translated.map(Configured::of))
         .map_err(|error| unfit(format!("a setting cannot be stored: {error}")))?;
     Ok((CONFIGURED_FILE.to_owned(), bytes))
 }

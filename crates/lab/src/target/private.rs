@@ -4,22 +4,23 @@ use crate::error::{LabError, LabResult, unfit};
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
 use crate::target::cluster::{
-    Cluster, NodeOptions, common_settings, follow, needs_history_key, require_possible,
+    common_settings, follow, galera_nodes, needs_history_key, replica_options, require_possible,
 };
 use crate::target::disk_space;
-use crate::target::membership::JOIN_PATIENCE;
+use crate::target::membership::wait_for_member;
 use crate::target::placed::Placed;
 use crate::target::pool::Divided;
 use crate::target::populate::{check_disk, divided, load_options, needed_bytes, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, database_bytes, lines};
+use crate::target::revival::{Supervisor, WatchedNode};
 use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
 use itertools::Itertools;
 use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
-    CONNECTIONS_BASE, Data, DividedCpus, Ending, GaleraCluster, Home, IMAGES_VARIABLE, Image,
-    ImageContents, ImageKey, Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild,
-    ServerError, Storage, images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
+    CONNECTIONS_BASE, Data, DividedCpus, Ending, Home, IMAGES_VARIABLE, Image, ImageContents,
+    ImageKey, Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
+    Storage, images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::sync::Arc;
@@ -143,10 +144,8 @@ impl ResolvedPrivate {
         let preset = PresetSpec::of(private.preset.as_ref(), size)?;
         require_possible(&build, private)?;
         let mut private = private.clone();
-        let room = room_for(connections, preset, &private.set);
-        private.set.extend(room);
-        let common = common_settings(&build, private.topology, &private.set);
-        private.set.extend(common);
+        private.set.extend(room_for(connections, preset, &private.set));
+        private.set.extend(common_settings(&build, private.topology, &private.set));
         let each = match private.topology {
             Topology::Shards => divided(&private.population, private.instances)?,
             _ => vec![private.population.clone()],
@@ -282,10 +281,7 @@ impl ResolvedPrivate {
         set.extend(key.settings.iter().cloned());
         set.push(("innodb_page_size".to_owned(), key.page_size_bytes.to_string()));
         set.push(("innodb_log_file_size".to_owned(), redo_bytes.to_string()));
-        let galera = match self.private.topology {
-            Topology::MultiPrimary => GaleraCluster::of(&self.build, 1)?.nodes().pop(),
-            _ => None,
-        };
+        let galera = galera_nodes(&self.build, self.private.topology, 1)?.pop();
         let options = InstanceOptions { set, galera, ..InstanceOptions::default() };
         let instance = Arc::new(disk_space::start(&self.home, &self.build, options)?);
         let subject = Subject::private(Arc::clone(&instance));
@@ -296,8 +292,7 @@ impl ResolvedPrivate {
             (other, Some(full)) => LabError::NoRoom(format!("{full}; {other}")),
             (other, None) => other,
         })?;
-        let image = self.publish(key, &instance, &load)?;
-        Ok((image, load))
+        Ok((self.publish(key, &instance, &load)?, load))
     }
 
     /// Stops the server that loaded, and keeps its data directory. Nodes of Galera that are clones
@@ -326,15 +321,15 @@ impl ResolvedPrivate {
         dilation: Dilation,
         job: &Job<'_>,
     ) -> LabResult<Subject> {
-        let Private { instances, placement, .. } = &self.private;
+        let Private { instances, placement, topology, .. } = &self.private;
         let shares = *instances > 1 && placement.is_emulated();
         let memory = shares.then(SharedMemory::new).transpose()?;
         let group =
             InstanceGroup { count: *instances, memory: memory.as_ref().map(SharedMemory::path) };
         let clone_bytes = images.iter().map(|image| image.clone_bytes(0)).max();
         let files = self.files(clone_bytes.unwrap_or_default(), group, dilation)?;
-        let cluster = Cluster::of(&self.build, &self.private)?;
-        let mut servers: Vec<Subject> = Vec::new();
+        let nodes = galera_nodes(&self.build, *topology, *instances)?;
+        let (mut servers, mut watched) = (Vec::new(), Vec::new());
         // Shards have an image each, others share one.
         let mut arranged = arrange_all(placement, &files)?;
         if self.private.fault == Some(Fault::PowerCut) {
@@ -345,38 +340,44 @@ impl ResolvedPrivate {
             if !servers.is_empty() && job.is_stopped() {
                 return Err(LabError::Interrupted);
             }
-            let node = cluster.node(&self.build, servers.len());
+            let galera = nodes.get(servers.len()).cloned();
+            let of_replica = replica_options(&self.build, *topology, servers.len());
+            let node = InstanceOptions { galera, ..of_replica };
             let server = self.start_one(image.clone(), arranged, node, job)?;
-            self.join(&cluster, &servers, &server)?;
+            watched.extend(self.join(&servers, &server)?);
             servers.push(server);
         }
         let first = servers.remove(0);
-        let together = Subject {
+        Ok(Subject {
             others: servers,
-            topology: self.private.topology,
+            topology: *topology,
+            supervisor: Supervisor::of(*instances, watched),
             cpus: self.cpus.clone(),
             memory,
             ..first
-        };
-        together.supervised(&cluster)
+        })
     }
 
-    /// Sees to it that `server`, which has just started, is in the cluster of those before it.
-    fn join(&self, cluster: &Cluster, before: &[Subject], server: &Subject) -> LabResult<()> {
-        let Some(membership) = cluster.membership(before.len()) else { return Ok(()) };
+    /// Sees to it that `server`, which has just started, is in the cluster of those before it, where
+    /// there is one. From then on it comes back where it ends in spite of that.
+    fn join(&self, before: &[Subject], server: &Subject) -> LabResult<Option<WatchedNode>> {
+        let (topology, number) = (self.private.topology, before.len() + 1);
+        let is_primary = topology == Topology::PrimaryReplicas && number == 1;
+        let joins = topology.is_one_database() && !is_primary;
+        let Some(instance) = server.instance().filter(|_| joins) else { return Ok(None) };
         let connector = server.without_schema()?;
-        if let (Cluster::Replicas, Some(primary)) = (cluster, before.first()) {
+        if let (Topology::PrimaryReplicas, Some(primary)) = (topology, before.first()) {
             follow(&self.build, &connector, &primary.connect)?;
         }
-        let joined = membership.wait(&connector, JOIN_PATIENCE, || server.ended().is_some());
+        let joined = wait_for_member(topology, &connector, || server.ended().is_some());
         joined.map_err(|error| LabError::ServerDied {
             reason: format!(
-                "node {} of {} did not join the others: {error}",
-                before.len() + 1,
+                "node {number} of {} did not join the others: {error}",
                 self.private.instances
             ),
             log_tail: server.log_tail(),
-        })
+        })?;
+        Ok(Some(WatchedNode { instance: Arc::clone(instance), connector, topology, number }))
     }
 
     /// Starts one of them.
@@ -384,7 +385,7 @@ impl ResolvedPrivate {
         &self,
         image: Image,
         arranged: &Arrangement,
-        node: NodeOptions,
+        node: InstanceOptions,
         job: &Job<'_>,
     ) -> LabResult<Subject> {
         let divided = &self.divided;
@@ -400,9 +401,7 @@ impl ResolvedPrivate {
             files: arranged.files.clone(),
             cpus: self.cpus.as_ref().map(|cpus| cpus.servers.clone()),
             dilation: arranged.dilation,
-            init: node.init,
-            galera: node.galera,
-            ..InstanceOptions::default()
+            ..node
         };
         let instance = disk_space::start(&self.home, &self.build, options)?;
         let [filled, ready] = instance.start_times;

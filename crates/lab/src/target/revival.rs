@@ -4,9 +4,10 @@
 //! data. Who measures looks now and then and is told what happened.
 
 use crate::error::{LabError, LabResult, unfit};
-use crate::target::membership::{JOIN_PATIENCE, Membership};
+use crate::target::membership::{JOIN_PATIENCE, wait_for_member};
 use base::{clock, counted};
 use server::{Instance, received_write_sets};
+use spec::Topology;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -22,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct WatchedNode {
     pub(crate) instance: Arc<Instance>,
     pub(crate) connector: Connector,
-    pub(crate) membership: Membership,
+    pub(crate) topology: Topology,
     /// From 1.
     pub(crate) number: usize,
 }
@@ -57,12 +58,9 @@ impl WatchedNode {
     /// received, where it knows.
     fn come_back(&self) -> LabResult<Option<u64>> {
         self.instance.start_again()?;
-        let ended = || self.instance.exited().is_some();
-        self.membership.wait(&self.connector, JOIN_PATIENCE, ended)?;
-        Ok(match self.membership {
-            Membership::Synced => received_write_sets(&self.instance.log_tail()),
-            Membership::Replicates => None,
-        })
+        wait_for_member(self.topology, &self.connector, || self.instance.exited().is_some())?;
+        let is_galera = self.topology == Topology::MultiPrimary;
+        Ok(received_write_sets(&self.instance.log_tail()).filter(|_| is_galera))
     }
 }
 
@@ -134,12 +132,12 @@ impl Supervisor {
             thread.join().unwrap_or_else(|_| Err(unfit("the thread that started it panicked")));
         match returned {
             Ok(write_sets) => {
-                let by = match (node.membership, write_sets) {
-                    (Membership::Synced, Some(count)) => {
+                let by = match write_sets {
+                    Some(count) => {
                         format!(" (IST, {})", counted(count as usize, "write set", "write sets"))
                     }
-                    (Membership::Synced, None) => String::new(),
-                    (Membership::Replicates, _) => " and replicates".to_owned(),
+                    None if node.topology == Topology::MultiPrimary => String::new(),
+                    None => " and replicates".to_owned(),
                 };
                 format!("{ended}; it was started again and is back{by} {after_s:.1} s later")
             }

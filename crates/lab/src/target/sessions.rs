@@ -14,8 +14,7 @@ pub(crate) const IDENTITY: &str =
 
 /// The first value of an answer; empty where there is none.
 pub(crate) async fn text(session: &mut Connection, sql: &str) -> Result<String, SessionError> {
-    let answer = session.query(sql).await?;
-    Ok(answer.row(0).map_or_else(String::new, |row| row.text(0)))
+    Ok(session.query(sql).await?.row(0).map_or_else(String::new, |row| row.text(0)))
 }
 
 /// Connects, uses the session and closes it: for what a server answers at once. It is given up

@@ -78,8 +78,7 @@ fn tell(
     subject: &Subject,
     stop: &AtomicBool,
 ) -> LabResult<(ServerRelease, NamedValues, Option<u64>)> {
-    let connector = subject.without_schema()?;
-    with_session_until(&connector, stop, async |session| {
+    with_session_until(&subject.without_schema()?, stop, async |session| {
         let variables: NamedValues = variables(session).await?.into_iter().collect();
         // A user that may not look finds no tables.
         let data_bytes = data_bytes(session, "engine = 'InnoDB'").await;
@@ -112,8 +111,7 @@ impl StatusAt {
 /// Readings at the begin of the watch, in its middle and at its end.
 fn watched(subject: &Subject, watch: Duration, job: &Job<'_>) -> LabResult<[StatusAt; 3]> {
     let read = || -> LabResult<StatusAt> {
-        let connector = subject.without_schema()?;
-        with_session_until(&connector, job.stop, async |session| {
+        with_session_until(&subject.without_schema()?, job.stop, async |session| {
             let values = status(session).await?;
             Ok(StatusAt { at: Instant::now(), values: values.into_iter().collect() })
         })

@@ -3,12 +3,11 @@
 
 use crate::error::{LabError, LabResult};
 use crate::stop;
-use crate::target::cluster::Cluster;
 use crate::target::disk_space::Directories;
 use crate::target::kept::placed_of;
 use crate::target::placed::Placed;
 use crate::target::preset::{Configured, configured_of};
-use crate::target::revival::{Supervisor, WatchedNode};
+use crate::target::revival::Supervisor;
 use base::{CpuList, Dilation, Exit};
 use drive::Schemas;
 use itertools::Itertools;
@@ -88,27 +87,6 @@ impl Subject {
     /// Does it end with this command?
     pub(crate) fn is_private(&self) -> bool {
         matches!(self.origin, Origin::Private(_))
-    }
-
-    /// The same servers, whose nodes come back where they end in spite of their cluster.
-    ///
-    /// # Errors
-    /// As [`Subject::connector`].
-    pub(crate) fn supervised(self, cluster: &Cluster) -> LabResult<Subject> {
-        let mut watched = Vec::new();
-        for (place, server) in self.each().enumerate() {
-            if let (Some(membership), Origin::Private(instance)) =
-                (cluster.membership(place), &server.origin)
-            {
-                watched.push(WatchedNode {
-                    instance: Arc::clone(instance),
-                    connector: server.without_schema()?,
-                    membership,
-                    number: place + 1,
-                });
-            }
-        }
-        Ok(Subject { supervisor: Supervisor::of(self.instances(), watched), ..self })
     }
 
     /// How many times slower its clock runs.
@@ -205,8 +183,7 @@ impl Subject {
     /// # Errors
     /// As [`Subject::connector`].
     pub(crate) fn without_schema(&self) -> LabResult<Connector> {
-        let connect = ConnectOptions { schema: None, ..self.connect.clone() };
-        Ok(Connector::new(connect)?)
+        Ok(Connector::new(ConnectOptions { schema: None, ..self.connect.clone() })?)
     }
 
     /// Connectors to all schemas that are used, of all servers.

@@ -84,7 +84,8 @@ impl Gauge {
 pub(super) struct Gauges {
     all: [Gauge; 3],
     pool_pages: f64,
-    redo_bytes: f64,
+    /// Of the redo logs of all servers together, whose samples are sums; 0 is not known.
+    pub(super) redo_bytes: f64,
     /// Servers below whose data flash does not copy yet what it will. Only random writes bring it
     /// there, which the redo log has none of.
     unsettled: i64,
@@ -94,9 +95,8 @@ pub(super) struct Gauges {
 
 const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
 
-impl Gauges {
-    /// Of servers with so much redo log together, whose samples are sums; 0 is not known.
-    pub(super) fn of(redo_bytes: f64) -> Gauges {
+impl Default for Gauges {
+    fn default() -> Gauges {
         Gauges {
             all: [
                 Gauge::new("dirty pages", "buffer_pool_pages_dirty"),
@@ -104,12 +104,14 @@ impl Gauges {
                 Gauge::new("free pages", "buffer_pool_pages_free"),
             ],
             pool_pages: 0.0,
-            redo_bytes,
+            redo_bytes: 0.0,
             unsettled: 0,
             at_ns: 0,
         }
     }
+}
 
+impl Gauges {
     pub(super) fn take(&mut self, batch: &SampleBatch) {
         for (metric, value) in &batch.values {
             let is_of_data = metric.label == Role::Data.name();
@@ -161,8 +163,7 @@ impl Gauges {
 
     /// The others.
     pub(super) fn watched(&self) -> Vec<Watched<'_>> {
-        let there = self.all.iter().filter(|gauge| gauge.is_there(self.at_ns));
-        let watched = there.map(|gauge| {
+        let watched = self.all.iter().filter(|gauge| gauge.is_there(self.at_ns)).map(|gauge| {
             let is_age = gauge.metric == CHECKPOINT_AGE;
             let whole = if is_age { self.redo_bytes } else { self.pool_pages };
             Watched {
