@@ -10,7 +10,7 @@ use base::Random;
 use drive::streams::INPUTS;
 use reactor::Tasks;
 use server::Instance;
-use spec::{Isolation, defaults};
+use spec::Isolation;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -77,7 +77,8 @@ pub fn test_acid(
     let database = schemas::inspect(&databases, None)?.database;
     let seed = new_seed();
     let mut findings = Vec::new();
-    for level in asked.levels() {
+    let levels = asked.levels();
+    for level in levels.iter().copied() {
         let rows = (database.range, Random::new(seed, &[]));
         let found = until(job.stop, async {
             let progress = &mut |test: tpcc::acid::AcidTest| {
@@ -87,10 +88,7 @@ pub fn test_acid(
         });
         findings.extend(found.map_err(|error| subject.explain(error))?);
     }
-    let isolation = match asked {
-        AcidLevels::One(level) => level,
-        AcidLevels::All => defaults::ISOLATION,
-    };
+    let isolation = levels[0];
     findings.push(match subject.instance() {
         Some(instance) => {
             let orders = Orders { connector, database: &database, isolation, seed };

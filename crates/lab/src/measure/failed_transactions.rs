@@ -193,10 +193,9 @@ fn mix(report: &RunReport, made: Concurrency) -> Option<Refusal> {
         (off > chance + under_way).then(|| Refusal {
             code: "mix_outside_chance",
             reason: format!(
-                "{} of {all} transactions of the window were of type {}, but of the mix that is \
-                 dealt {expected:.0} were to come, give or take {:.0} by chance; what ended is \
+                "{count} of {all} transactions of the window were of type {}, but of the mix that \
+                 is dealt {expected:.0} were to come, give or take {:.0} by chance; what ended is \
                  another workload",
-                count,
                 of.name,
                 chance + under_way
             ),

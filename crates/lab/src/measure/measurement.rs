@@ -315,11 +315,9 @@ impl Measurement<'_, '_> {
     /// transactions failed, or the user ended it.
     fn prove(&self, report: &RunReport, facts: &Facts) -> LabResult<Option<Exit>> {
         let begun = self.begun;
-        let mismatch = match report.partners_lost {
-            0 => begun.fitted.workload.mismatch(report, (&begun.facts, facts)),
-            _ => None,
-        };
-        if let Some(reason) = mismatch {
+        if report.partners_lost == 0
+            && let Some(reason) = begun.fitted.workload.mismatch(report, (&begun.facts, facts))
+        {
             return self.fail(Exit::CheckFailed, "check_failed", &reason).map(Some);
         }
         if report.totals.errors > 0 && self.subject.no_room().is_some() {
@@ -447,12 +445,10 @@ impl Measurement<'_, '_> {
     fn store_failure(&self, report: &RunReport, error: LabError) -> LabResult<Exit> {
         let error = self.subject.explain(error);
         // A server that answered before and cannot be reached now is gone.
-        let unreachable = matches!(error, LabError::Connect(ConnectError::Unreachable { .. }));
-        let (exit, code) = match error.exit() {
-            _ if unreachable => (Exit::ServerFailed, "server_died"),
-            Exit::ServerFailed => (Exit::ServerFailed, "server_died"),
-            exit => (exit, "failed"),
-        };
+        let is_gone = error.exit() == Exit::ServerFailed
+            || matches!(error, LabError::Connect(ConnectError::Unreachable { .. }));
+        let (exit, code) =
+            if is_gone { (Exit::ServerFailed, "server_died") } else { (error.exit(), "failed") };
         self.fail(exit, code, &with_silence(error.to_string(), report))
     }
 

@@ -54,8 +54,8 @@ impl Concurrency {
         let wanted = load.terminals.map_or(by_default, u64::from);
         if wanted > u64::from(limits::TERMINALS_MAX) {
             return Err(unfit(format!(
-                "{} warehouses have {wanted} terminals, but a run has at most {}; use fewer with -w",
-                active.0,
+                "{active} warehouses have {wanted} terminals, but a run has at most {}; use fewer \
+                 with -w",
                 limits::TERMINALS_MAX
             )));
         }
@@ -118,10 +118,9 @@ pub(crate) fn notes(
     let warehouses = concurrency.active.counted();
     if configured.0 > active {
         notes.push(format!(
-            "{} of {} warehouses are inactive (clause 4.2.2): they have rows and no terminals, and \
-             no transaction is for them",
-            configured.0 - active,
-            configured.0
+            "{} of {configured} warehouses are inactive (clause 4.2.2): they have rows and no \
+             terminals, and no transaction is for them",
+            configured.0 - active
         ));
     }
     let by_clause = u64::from(active) * u64::from(TERMINALS_PER_WAREHOUSE);

@@ -209,10 +209,7 @@ impl<'a> RunningRamp<'a> {
         if self.good.is_empty() {
             return Ok(exit);
         }
-        if self.is_gone(exit) {
-            return Ok(Exit::Ok);
-        }
-        self.check(job)
+        if self.is_gone(exit) { Ok(Exit::Ok) } else { self.check(job) }
     }
 
     fn is_gone(&self, exit: Exit) -> bool {
@@ -245,10 +242,7 @@ impl<'a> RunningRamp<'a> {
         let place = RepeatPlace {
             ordinal,
             repeat,
-            notes: match self.measured {
-                None => self.points.place.notes,
-                Some(_) => &[],
-            },
+            notes: if self.measured.is_none() { self.points.place.notes } else { &[] },
             seed: seed_of_point(self.points.place.seed, (connections, repeat)),
             ramp: Some(self.points.id),
             ..self.points.place
@@ -271,18 +265,22 @@ impl<'a> RunningRamp<'a> {
             job.tell(progress);
         };
         let measured = measure(place, self.subject, &cell, &job.telling(&mut telling));
-        let (repeat, exit) = match measured {
-            Ok(measured) => measured,
-            Err(error @ LabError::Store(_)) => return Err(error),
-            Err(LabError::Interrupted) => return Ok(PointEnd::Interrupted),
-            // A measurement that had begun has waited for that itself.
-            Err(_) if self.newest()? == newest && stop::comes(|| job.is_stop_asked()) => {
+        let begun = self.newest()?.filter(|last| Some(*last) != newest);
+        let (repeat, exit) = match (measured, begun) {
+            (Ok(measured), _) => measured,
+            (Err(error @ LabError::Store(_)), _) => return Err(error),
+            (Err(LabError::Interrupted), _) => return Ok(PointEnd::Interrupted),
+            // A measurement that had begun says why, and has waited for a stop itself.
+            (Err(error), Some(repeat)) => (repeat, error.exit()),
+            (Err(_), None) if stop::comes(|| job.is_stop_asked()) => {
                 return Ok(PointEnd::Interrupted);
             }
-            Err(error) => match self.stored_failure(newest, connections, &error)? {
-                Some(repeat) => (repeat, error.exit()),
-                None => return Err(error),
-            },
+            (Err(error), None) if self.good.is_empty() => return Err(error),
+            // Where another count was measured before, a repeat is made that says why.
+            (Err(error), None) => {
+                let failure = error.failure();
+                (self.points.store_failed(connections, &self.good, &failure)?, error.exit())
+            }
         };
         if exit == Exit::Interrupted {
             return Ok(PointEnd::Interrupted);
@@ -340,23 +338,6 @@ impl<'a> RunningRamp<'a> {
             self.told.push(note);
         }
         Ok(())
-    }
-
-    /// The repeat that says why a count could not be measured: the one that had begun or, where
-    /// another count was measured before, one that is made for it.
-    fn stored_failure(
-        &self,
-        newest: Option<RepeatId>,
-        connections: u32,
-        error: &LabError,
-    ) -> LabResult<Option<RepeatId>> {
-        if let Some(last) = self.newest()?.filter(|last| Some(*last) != newest) {
-            return Ok(Some(last));
-        }
-        if self.good.is_empty() {
-            return Ok(None);
-        }
-        self.points.store_failed(connections, &self.good, &error.failure()).map(Some)
     }
 
     /// The checks after the last point, where they are asked for.

@@ -81,10 +81,7 @@ impl AnyWorkload {
     }
 
     pub(crate) fn tpcc(&self) -> Option<&TpccWorkload<Connector>> {
-        match self {
-            AnyWorkload::Tpcc(workload) => Some(workload),
-            AnyWorkload::Script(_) => None,
-        }
+        if let AnyWorkload::Tpcc(workload) = self { Some(workload) } else { None }
     }
 
     /// See [`Proof::mismatch`].

@@ -59,10 +59,6 @@ pub fn drafted(plan: &Plan, place: &dyn Fn(&str) -> Result<Place, String>) -> La
     Ok(planned)
 }
 
-fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    all.into_iter().map(str::to_owned).collect()
-}
-
 /// A place whose directory is there.
 fn read_place(text: &str) -> Result<Place, String> {
     let place = storage::parse_place(text).map_err(|error| error.to_string())?;
@@ -106,8 +102,8 @@ impl Machine {
         place: &dyn Fn(&str) -> Result<Place, String>,
     ) -> LabResult<Planned> {
         let known = KnownNames {
-            engines: names(server::engines().iter().map(|engine| engine.name.as_str())),
-            presets: names(preset::names()),
+            engines: server::engines().iter().map(|engine| engine.name.clone()).collect(),
+            presets: preset::names().into_iter().map(str::to_owned).collect(),
             place,
         };
         let all = plan.cells(&known)?;
@@ -285,8 +281,7 @@ impl Machine {
 /// any.
 fn data_device(private: &Private) -> Option<RoleDevice> {
     let place = private.placement.places.get(&Role::Data)?;
-    let device = RoleDevice::of(Role::Data, Some(place), None);
-    Some(RoleDevice { backing: String::new(), ..device })
+    Some(RoleDevice { backing: String::new(), ..RoleDevice::of(Role::Data, Some(place), None) })
 }
 
 /// Where the files were arranged to be: memory may have had no room.

@@ -130,10 +130,8 @@ impl Planned {
 
     /// The turns of all shards.
     pub(crate) fn turns_of_plan(&self) -> Vec<Turn> {
-        match self.source.plan() {
-            Some(plan) => execution_order(self.cells.len(), plan.schedule()),
-            None => self.turns.clone(),
-        }
+        let of_plan = |plan: &Plan| execution_order(self.cells.len(), plan.schedule());
+        self.source.plan().map_or_else(|| self.turns.clone(), of_plan)
     }
 
     /// The lab of a search, without a cell yet.

@@ -65,14 +65,13 @@ pub(crate) fn require_same(
         let taken = || to_take.iter().filter_map(|one| one.what.server.private());
         // What only cells have that are measured to their end may change.
         let of_server = || {
-            let mut measured = measured.iter();
             let version = &server.private.as_ref()?.build.version;
-            let other = measured.find_map(|one| other_version(&one.what, version));
+            let other = measured.iter().find_map(|one| other_version(&one.what, version));
             other.filter(|_| taken().any(|other| other.engine == private.engine))
         };
         let of_device = || {
-            let mut measured = measured.iter();
-            let device = measured.find_map(|one| other_figures(&one.what, &server.devices))?;
+            let device =
+                measured.iter().find_map(|one| other_figures(&one.what, &server.devices))?;
             let place = private.placement.places.get(&device.role)?;
             let has_place =
                 |other: &Private| other.placement.places.values().any(|one| one == place);

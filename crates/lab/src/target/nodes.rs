@@ -39,19 +39,17 @@ pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
     let mut nodes: Vec<Node> = Vec::new();
     for (connector, number) in databases.iter().zip(1..) {
         let is_replica = topology == Topology::PrimaryReplicas && number > 1;
-        let node =
-            with_session(connector, async |session| look_at(session, topology, is_replica).await)
-                .map_err(|error| of_node(subject, number, error))?;
-        let refused = |why: String| of_node(subject, number, unfit(why));
+        let of_node = |error| of_node(subject, number, error);
+        let look = async |session: &mut Connection| look_at(session, topology, is_replica).await;
+        let node = with_session(connector, look).map_err(of_node)?;
         if let Some(other) = nodes.iter().position(|other| other.identity == node.identity) {
-            return Err(refused(format!(
-                "it is the server that is node {}, too; name each server once",
-                other + 1
-            )));
+            let why =
+                format!("it is the server that is node {}, too; name each server once", other + 1);
+            return Err(of_node(unfit(why)));
         }
         if nodes.first().is_some_and(|first| first.cluster != node.cluster) {
             let why = "it is in another cluster than node 1; name the nodes of one";
-            return Err(refused(why.to_owned()));
+            return Err(of_node(unfit(why)));
         }
         nodes.push(node);
     }

@@ -177,11 +177,6 @@ impl ResolvedPrivate {
         self.databases.iter().map(|of| &of.key)
     }
 
-    /// Bytes of the tables of a server; of shards, those of the largest.
-    fn tables_bytes(&self) -> u64 {
-        self.databases.iter().map(|of| tables_bytes(&of.population)).max().unwrap_or_default()
-    }
-
     /// Where the files of the first server would go, with room for those of the others, and whether
     /// they can.
     ///
@@ -190,7 +185,9 @@ impl ResolvedPrivate {
     pub(crate) fn arrange(&self) -> LabResult<Arrangement> {
         let group = InstanceGroup { count: self.private.instances, memory: None };
         let dilation = self.private.dilate.fixed().unwrap_or(Dilation::LEAST);
-        let files = self.files(self.tables_bytes(), group, dilation)?;
+        // Of shards those of the largest.
+        let tables_bytes = self.databases.iter().map(|of| tables_bytes(&of.population)).max();
+        let files = self.files(tables_bytes.unwrap_or_default(), group, dilation)?;
         Ok(arrange(&self.private.placement, &files)?)
     }
 

@@ -52,10 +52,8 @@ pub fn snapshot_of(
     // A loopback address may be the end of a tunnel: the data has to be here too.
     let directory = directory.filter(|directory| subject.is_local() && directory.exists());
     let redo = variables.get("innodb_log_group_home_dir").map(PathBuf::from);
-    let device = match asked.device {
-        Some(profile) => Some(AdvisedDevice::of(&profile)),
-        None => emulated(subject).or_else(|| real_device(directory.as_deref()?)),
-    };
+    let device = asked.device.as_ref().map(AdvisedDevice::of).or_else(|| emulated(subject));
+    let device = device.or_else(|| real_device(directory.as_deref()?));
     Ok(ServerSnapshot {
         server,
         watch: StatusWatch {
