@@ -20,6 +20,7 @@ use base::{clock, limits};
 use drive::{
     Abort, AbortCause, Company, Control, Event, Interval, Pace, Phase, RunOptions, RunReport,
 };
+use fleet::RunJob;
 use spec::{Load, OpenLoop, Rate, WorkloadKind};
 use std::time::{Duration, Instant};
 use store::{RepeatResult, StoreError};
@@ -212,7 +213,8 @@ impl Measurement<'_, '_> {
         let mut observed = Instant::now();
         let mut usage = WindowUsage::default();
         let company = self.fleet.as_ref().map_or(Company::Alone, |fleet| {
-            Company::Leads(fleet.partners(options, seed, workload.transactions()))
+            let run = RunJob { options: options.clone(), input_seed: seed };
+            Company::Leads(fleet.leader.partners(&run, &fleet.workers(), workload.transactions()))
         });
         let mut on_event = |event: Event<'_>| -> Result<Control, StoreError> {
             match event {
@@ -323,7 +325,8 @@ impl Measurement<'_, '_> {
         } else if let Some(reason) = ended {
             return Control::Abort(Abort { cause: AbortCause::ServerGone, reason });
         }
-        let is_stopped = self.job.is_stopped() || self.is_stopped();
+        let is_stopped =
+            self.job.is_stopped() || self.fleet.is_some_and(|fleet| fleet.leader.is_stop_asked());
         if is_stopped { Control::Stop } else { Control::Continue }
     }
 }

@@ -3,8 +3,8 @@
 use crate::error::{LabResult, unfit};
 use crate::measure::pacing::Concurrency;
 use base::{Dilation, counted};
-use drive::{Partner, RunOptions, RunReport, TransactionInfo, WorkerPlace};
-use fleet::{DividedWorkers, Leader, RankUsage, RunJob};
+use drive::{RunOptions, RunReport, WorkerPlace};
+use fleet::{DividedWorkers, Leader, RankUsage};
 use std::num::NonZeroU32;
 use store::StoredRank;
 
@@ -52,17 +52,6 @@ impl<'a> FleetRun<'a> {
         let workers = self.workers();
         let place = WorkerPlace { first: 0, workers_of_all: workers.of_all() };
         RunOptions { workers: workers.own, place: Some(place), ..options }
-    }
-
-    /// The other ranks, for a run whose inputs have this seed.
-    pub(crate) fn partners(
-        &self,
-        options: &RunOptions,
-        input_seed: u64,
-        types: &'static [TransactionInfo],
-    ) -> Vec<Box<dyn Partner + 'a>> {
-        let job = RunJob { options: options.clone(), input_seed };
-        self.leader.partners(&job, &self.workers(), types)
     }
 
     /// All ranks, as they are stored; `usage` is what this one used, `report` that of all.

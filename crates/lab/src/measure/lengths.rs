@@ -75,9 +75,7 @@ impl PhaseEnds {
 
     /// Takes what was sampled beside the run.
     pub(crate) fn sampled(&mut self, batches: &[SampleBatch]) {
-        for batch in batches {
-            self.gauges.take(batch);
-        }
+        batches.iter().for_each(|batch| self.gauges.take(batch));
     }
 
     /// Takes an interval, and says whether its phase goes on.

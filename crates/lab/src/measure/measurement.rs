@@ -373,7 +373,7 @@ impl Measurement<'_, '_> {
     }
 
     /// Did the user ask for an end, at this rank or another?
-    pub(crate) fn is_stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.job.is_stop_asked() || self.fleet.is_some_and(|fleet| fleet.leader.is_stop_asked())
     }
 

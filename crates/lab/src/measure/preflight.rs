@@ -2,7 +2,7 @@
 //! what is asked, and does this process?
 
 use crate::error::{LabError, LabResult, WhileDoing, unfit};
-use base::{Session, SessionError};
+use base::Session;
 use observe::{ExporterSource, MeterSource, Readings, SampleSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use spec::Meters;
@@ -21,9 +21,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Files that this process needs beside its sockets.
 const EXTRA_FILES: u64 = 64;
 
-async fn number(session: &mut Connection, sql: &str, column: usize) -> Result<u64, SessionError> {
-    let value = session.query(sql).await?.row(0).map_or(Ok(0), |row| row.int(column))?;
-    Ok(u64::try_from(value).unwrap_or(0))
+async fn number(session: &mut Connection, sql: &str, column: usize) -> LabResult<u64> {
+    let answer = session.query(sql).await;
+    let value = answer.and_then(|of| of.row(0).map_or(Ok(0), |row| row.int(column)));
+    Ok(u64::try_from(value.doing("reading the server's limits")?).unwrap_or(0))
 }
 
 /// Checks that the server has room for `connections` connections with `statements` prepared ones
@@ -35,12 +36,11 @@ pub(crate) async fn check_server(
     session: &mut Connection,
     (connections, statements): (u32, u32),
 ) -> LabResult<()> {
-    let failed = |error| LabError::Session { doing: "reading the server's limits", error };
     let connected = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
-    let limit = number(session, "SELECT @@global.max_connections", 0).await.map_err(failed)?;
+    let limit = number(session, "SELECT @@global.max_connections", 0).await?;
     let asked_at = Instant::now();
     let (in_use, needed) = loop {
-        let in_use = number(session, connected, 1).await.map_err(failed)?;
+        let in_use = number(session, connected, 1).await?;
         // The session that asks is among those in use, and one of the extra ones.
         let needed = in_use + u64::from(connections) + EXTRA_CONNECTIONS - 1;
         if limit >= needed || asked_at.elapsed() > LEAVING_PATIENCE {
@@ -56,10 +56,8 @@ pub(crate) async fn check_server(
             (limit + 1).saturating_sub(in_use + EXTRA_CONNECTIONS)
         )));
     }
-    let prepared = "SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'";
-    let in_use = number(session, prepared, 1).await.map_err(failed)?;
-    let sql = "SELECT @@global.max_prepared_stmt_count";
-    let limit = number(session, sql, 0).await.map_err(failed)?;
+    let in_use = number(session, "SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'", 1).await?;
+    let limit = number(session, "SELECT @@global.max_prepared_stmt_count", 0).await?;
     let needed = in_use + u64::from(connections) * u64::from(statements);
     if limit < needed {
         return Err(unfit(format!(
@@ -68,8 +66,7 @@ pub(crate) async fn check_server(
              {needed} (a private server: set it to that), or use fewer connections"
         )));
     }
-    let sql = "SELECT @@global.read_only OR @@global.innodb_read_only";
-    if number(session, sql, 0).await.map_err(failed)? == 1 {
+    if number(session, "SELECT @@global.read_only OR @@global.innodb_read_only", 0).await? == 1 {
         return Err(unfit(
             "the server is read-only; run SET GLOBAL read_only = 0, or name the primary",
         ));

@@ -58,9 +58,7 @@ impl Planned {
             of(self.host.memory_available_bytes, "available"),
             rough(needs.duration)
         );
-        for note in &self.notes {
-            out += &format!("note: {note}\n");
-        }
+        out.extend(self.notes.iter().map(|note| format!("note: {note}\n")));
         out
     }
 }

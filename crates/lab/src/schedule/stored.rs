@@ -69,8 +69,7 @@ pub(crate) fn has_ended(
     repeat: &Repeat,
     wants_checks: bool,
 ) -> Result<bool, StoreError> {
-    let is_proven = || Ok(!wants_checks || results.is_proven(repeat.id)?);
-    Ok(repeat.own_failure().is_some() || (repeat.is_whole() && is_proven()?))
+    Ok((repeat.is_whole() && !wants_checks) || results.has_ended(repeat)?)
 }
 
 /// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not

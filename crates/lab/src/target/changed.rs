@@ -42,7 +42,7 @@ impl ChangedVariables {
             ));
         };
         // Who died a moment ago is set back before its changes pass for the server's own.
-        set_back(&connector, &still_changed(&connector, journal.left()?)?.by_mydyno)?;
+        set_back(&connector, &still_changed(&connector, journal.left()?)?.0)?;
         let names = || variables.iter().map(|(name, _)| name);
         let read = || with_session(&connector, async |session| values(session, names()).await);
         let mut change = ServerChange { before: read()?, ..ServerChange::default() };
@@ -90,31 +90,29 @@ pub(crate) fn restore_what_is_left(subject: &Subject, job: &Job<'_>) -> LabResul
     if left.before.is_empty() {
         return Ok(());
     }
-    let left = still_changed(&connector, left)?;
-    set_back(&connector, &left.by_mydyno)?;
+    let (by_mydyno, by_others) = still_changed(&connector, left)?;
+    set_back(&connector, &by_mydyno)?;
     journal.clear()?;
-    let names = left.by_mydyno.keys().join(", ");
+    let names = by_mydyno.keys().join(", ");
     let what = if names.is_empty() { "nothing had to be" } else { &names };
     let mut note = format!(
         "an earlier command was killed while it had changed this server: {what} set back to what \
          it was"
     );
-    if !left.by_others.is_empty() {
-        note += &format!("; {} left alone, as changed since", left.by_others.join(", "));
+    if !by_others.is_empty() {
+        note += &format!("; {} left alone, as changed since", by_others.join(", "));
     }
     job.note(&note);
     Ok(())
 }
 
-/// What a command that was killed left behind on a server.
-struct StillChanged {
-    /// Variables that have the value that mydyno gave them, with their values before.
-    by_mydyno: NamedVariables,
-    /// Variables that have a third value: their user's, or an option file's after a restart.
-    by_others: Vec<String>,
-}
-
-fn still_changed(connector: &Connector, left: ServerChange) -> LabResult<StillChanged> {
+/// What a command that was killed left behind on a server: variables that have the value that
+/// mydyno gave them, with their values before, and names of those that have a third value, their
+/// user's or, after a restart, an option file's.
+fn still_changed(
+    connector: &Connector,
+    left: ServerChange,
+) -> LabResult<(NamedVariables, Vec<String>)> {
     let ServerChange { before, taken } = left;
     let now = with_session(connector, async |session| values(session, before.keys()).await)?;
     // Who was killed before the server had taken all does not know what it took.
@@ -123,7 +121,7 @@ fn still_changed(connector: &Connector, left: ServerChange) -> LabResult<StillCh
         before.into_iter().partition(|(name, _)| is_ours(name));
     let is_back = |(name, before): &(String, String)| is_equal(&now[name], before);
     let by_others = others.into_iter().filter(|other| !is_back(other)).map(|(name, _)| name);
-    Ok(StillChanged { by_mydyno, by_others: by_others.collect() })
+    Ok((by_mydyno, by_others.collect()))
 }
 
 fn set_back(connector: &Connector, before: &NamedVariables) -> LabResult<()> {

@@ -102,10 +102,27 @@ pub(crate) fn facts_of_all(
     if !databases.topology().is_one_database() {
         return workload.facts(databases);
     }
+    let compare = || {
+        let first = workload.facts_of(databases.first())?;
+        for (node, number) in databases.others().iter().zip(2..) {
+            let other = workload.facts_of(node)?;
+            if other != first {
+                let [other, first] = [other, first].map(|facts| facts.0);
+                return Err(unfit(format!(
+                    "node {number} adds up to {other:?} and node 1 to {first:?}, after waiting for \
+                     {} s: one of the {} nodes has diverged or lags far behind; make it anew from \
+                     the others",
+                    patience.as_secs(),
+                    databases.iter().count()
+                )));
+            }
+        }
+        Ok(first)
+    };
     let deadline = Instant::now() + patience;
     loop {
         // A node that comes back answers at first that it is not ready.
-        let compared = compare(databases, workload, patience);
+        let compared = compare();
         if compared.is_ok() || Instant::now() >= deadline {
             return compared;
         }
@@ -114,27 +131,4 @@ pub(crate) fn facts_of_all(
         }
         std::thread::sleep(LOOK_EVERY);
     }
-}
-
-/// What all of them add up to; or which does not, and how, after so long.
-fn compare(
-    databases: &Schemas<Connector>,
-    workload: &AnyWorkload,
-    patience: Duration,
-) -> LabResult<Facts> {
-    let first = workload.facts_of(databases.first())?;
-    for (node, number) in databases.others().iter().zip(2..) {
-        let other = workload.facts_of(node)?;
-        if other != first {
-            let [other, first] = [other, first].map(|facts| facts.0);
-            return Err(unfit(format!(
-                "node {number} adds up to {other:?} and node 1 to {first:?}, after waiting for {} \
-                 s: one of the {} nodes has diverged or lags far behind; make it anew from the \
-                 others",
-                patience.as_secs(),
-                databases.iter().count()
-            )));
-        }
-    }
-    Ok(first)
 }
