@@ -197,19 +197,14 @@ impl<'a> RunningRamp<'a> {
                 PointEnd::Counted => self.eta.learn(1.0, begun.elapsed()),
                 PointEnd::Interrupted => return Ok(Exit::Interrupted),
                 PointEnd::Failed { exit, is_of_count: false } => return Ok(exit),
+                // That a count fails is a result, where a smaller one did not.
+                PointEnd::Failed { exit, .. } if self.good.is_empty() => return Ok(exit),
+                PointEnd::Failed { exit, .. } if self.is_gone(exit) => return Ok(Exit::Ok),
                 // The last one is measured again.
-                PointEnd::Failed { exit, .. } if self.lacks_proof(exit) => drop(self.good.pop()),
-                PointEnd::Failed { exit, .. } => return self.end_of_count(exit, job),
+                PointEnd::Failed { .. } if self.lacks_proof() => drop(self.good.pop()),
+                PointEnd::Failed { .. } => return self.check(job),
             }
         }
-    }
-
-    /// That a count fails is a result, where a smaller one did not.
-    fn end_of_count(&mut self, exit: Exit, job: &Job<'_>) -> LabResult<Exit> {
-        if self.good.is_empty() {
-            return Ok(exit);
-        }
-        if self.is_gone(exit) { Ok(Exit::Ok) } else { self.check(job) }
     }
 
     fn is_gone(&self, exit: Exit) -> bool {
@@ -218,9 +213,8 @@ impl<'a> RunningRamp<'a> {
 
     /// The first count after a ramp was taken up failed: checks would prove none of its points, as
     /// another server took them.
-    fn lacks_proof(&self, exit: Exit) -> bool {
-        let is_first = self.measured.is_none() && !self.good.is_empty();
-        is_first && self.cell.checks && !self.is_gone(exit)
+    fn lacks_proof(&self) -> bool {
+        self.measured.is_none() && self.cell.checks
     }
 
     fn title(&self, connections: u32, left: usize) -> String {

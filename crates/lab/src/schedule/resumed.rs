@@ -75,14 +75,10 @@ pub(crate) fn require_same(
             let place = private.placement.places.get(&device.role)?;
             let has_place =
                 |other: &Private| other.placement.places.values().any(|one| one == place);
-            if !taken().any(has_place) {
-                return None;
-            }
-            let text = format!(
-                "device {} ({place}) with other figures than its profile has now",
-                device.device
-            );
-            Some((device.role.name(), text))
+            let name = &device.device;
+            let what =
+                format!("device {name} ({place}) with other figures than its profile has now");
+            taken().any(has_place).then(|| (device.role.name(), what))
         };
         if let Some((key, what)) = of_server().or_else(of_device) {
             return Err(plan.refuse(cell, key, &mixed(&what)).into());

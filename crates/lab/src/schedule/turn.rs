@@ -21,7 +21,7 @@ use base::{Dilation, Exit};
 use fleet::Leader;
 use plan::{PlannedCell, Turn};
 use server::{ImageKey, ServerError};
-use spec::{Cell, Connections, Dilate, External, Meters, Server};
+use spec::{Connections, Dilate, External, Meters, Server};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -293,7 +293,11 @@ impl<'a> LabRun<'a> {
         job: &Job<'_>,
     ) -> LabResult<Exit> {
         let place = self.place(turn, notes)?;
-        let what = self.with_meters(&self.cell(turn).what);
+        let mut what = self.cell(turn).what.clone();
+        // Those that this call names count instead of the plan's.
+        let Meters { power_command, host_metrics } = self.options.meters.clone();
+        what.meters.power_command = power_command.or(what.meters.power_command);
+        what.meters.host_metrics = host_metrics.or(what.meters.host_metrics);
         if let Connections::Ramp(limits) = &what.load.connections {
             return ramp(place, subject, (&what, limits), job);
         }
@@ -319,15 +323,6 @@ impl<'a> LabRun<'a> {
             planned_cells: if self.is_command() { 0 } else { self.planned.cells.len() as u32 },
             fleet: self.options.fleet.as_deref(),
         })
-    }
-
-    /// The cell, with meters that this call names instead of the plan's.
-    fn with_meters(&self, cell: &Cell) -> Cell {
-        let Meters { power_command, host_metrics } = self.options.meters.clone();
-        let mut cell = cell.clone();
-        cell.meters.power_command = power_command.or(cell.meters.power_command);
-        cell.meters.host_metrics = host_metrics.or(cell.meters.host_metrics);
-        cell
     }
 }
 

@@ -145,16 +145,6 @@ pub(crate) fn follow(
     replica: &Connector,
     primary: &ConnectOptions,
 ) -> LabResult<()> {
-    let statements = statements_to_follow(build, primary);
-    with_session(replica, async |session| {
-        for sql in &statements {
-            session.query(sql).await.doing("making it a replica of node 1")?;
-        }
-        Ok(())
-    })
-}
-
-fn statements_to_follow(build: &ServerBuild, primary: &ConnectOptions) -> [String; 2] {
     let port = match &primary.address {
         Address::Tcp { port, .. } => *port,
         Address::Unix(_) => 0,
@@ -175,5 +165,10 @@ fn statements_to_follow(build: &ServerBuild, primary: &ConnectOptions) -> [Strin
         "{change} {word}_HOST = '127.0.0.1', {word}_PORT = {port}, {word}_USER = '{user}', \
          {word}_PASSWORD = '{password}', {word}_CONNECT_RETRY = 1, {from}{key}"
     );
-    [connect, start.to_owned()]
+    with_session(replica, async |session| {
+        for sql in [&*connect, start] {
+            session.query(sql).await.doing("making it a replica of node 1")?;
+        }
+        Ok(())
+    })
 }

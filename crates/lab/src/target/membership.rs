@@ -13,7 +13,8 @@ use wire::{Connection, Connector};
 pub(crate) const JOIN_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a replica that was just started may take to connect to its source.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often a node that is on its way is looked for.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 const GALERA: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', \
      'wsrep_cluster_status', 'wsrep_local_state_comment', 'wsrep_cluster_state_uuid')";

@@ -6,7 +6,7 @@ use crate::target::disk_space;
 use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, not_dilatable, placed_of, read};
 use crate::target::pool::Divided;
 use crate::target::preset::{configured_file, database_bytes, lines, with_users};
-use crate::target::private::{ResolvedPrivate, files_of};
+use crate::target::private::{ResolvedPrivate, STOP_TIMEOUT, files_of};
 use base::Dilation;
 use plan::tables_bytes;
 use server::preset::Translated;
@@ -15,15 +15,12 @@ use server::{
     require_apart, stop_named,
 };
 use spec::{Placement, Private};
-use std::time::Duration;
 use storage::{InstanceGroup, ServerFiles, arrange};
 
 /// Where it is not known what will be loaded: ten warehouses and room to grow.
 const TABLES_BYTES_ASSUMED: u64 = 2 << 30;
 /// Nor is half of it, which the modelled page cache of private servers has.
 const PAGE_CACHE_BYTES: u64 = 1 << 30;
-/// A full pool of dirty pages takes its time.
-const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Starts a named server, with devices emulated from the start. Returns notes beside those of the
 /// instance.

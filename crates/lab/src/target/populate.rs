@@ -269,7 +269,8 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadOptions) -> LabResult<Serv
     let failed = |error| creation_failed(error, &schema, &connect.user);
     with_session(&without, async |session| {
         let directory = text(session, "SELECT @@global.datadir").await.map_err(failed)?;
-        let quoted = quoted(&schema);
+        let hex: String = schema.bytes().map(|byte| format!("{byte:02X}")).collect();
+        let quoted = format!("X'{hex}'");
         if is_local(&connect.address) && Path::new(&directory).is_dir() {
             let there = data_bytes(session, &format!("table_schema = {quoted}")).await;
             check_disk(Path::new(&directory), spec, there.unwrap_or(0))?;
@@ -293,11 +294,6 @@ fn creation_failed(error: SessionError, schema: &str, user: &str) -> LabError {
         )),
         _ => LabError::Session { doing: "creating the schema", error },
     }
-}
-
-fn quoted(text: &str) -> String {
-    let hex: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
-    format!("X'{hex}'")
 }
 
 /// The engine's name: the catalogue's where mydyno started it, else family and series of the

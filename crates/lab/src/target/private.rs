@@ -83,7 +83,7 @@ fn room_for(
 
 /// How long a server may take to shut down before it is killed: a full pool of dirty pages takes
 /// its time.
-const STOP_TIMEOUT: Duration = Duration::from_secs(120);
+pub(crate) const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 /// InnoDB's own default.
 const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
 /// Of all servers.

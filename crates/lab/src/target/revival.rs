@@ -4,7 +4,7 @@
 //! data. Who measures looks now and then and is told what happened.
 
 use crate::error::{LabError, LabResult, unfit};
-use crate::target::membership::{JOIN_PATIENCE, wait_for_member};
+use crate::target::membership::{JOIN_PATIENCE, LOOK_EVERY, wait_for_member};
 use base::{clock, counted};
 use server::{Instance, received_write_sets};
 use spec::Topology;
@@ -16,8 +16,6 @@ use wire::Connector;
 
 /// A node that ends as often as this is left as it is.
 const RETURNS_MAX: u32 = 3;
-/// How often it is looked for one that is on its way.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A node that is watched.
 pub(crate) struct WatchedNode {

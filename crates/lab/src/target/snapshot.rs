@@ -108,22 +108,17 @@ impl StatusAt {
 
 /// Readings at the begin of the watch, in its middle and at its end.
 fn watched(subject: &Subject, watch: Duration, job: &Job<'_>) -> LabResult<[StatusAt; 3]> {
-    let read = || -> LabResult<StatusAt> {
+    let read_after = |wait: Duration| -> LabResult<StatusAt> {
+        if stop::comes_within(wait, || job.is_stopped()) {
+            return Err(LabError::Interrupted);
+        }
         with_session_until(&subject.without_schema()?, job.stop, async |session| {
             let values = status(session).await?;
             Ok(StatusAt { at: Instant::now(), values: values.into_iter().collect() })
         })
     };
-    let pause = || match stop::comes_within(watch / 2, || job.is_stopped()) {
-        true => Err(LabError::Interrupted),
-        false => Ok(()),
-    };
     job.step(&format!("watching the server for {} s", watch.as_secs()));
-    let first = read()?;
-    pause()?;
-    let middle = read()?;
-    pause()?;
-    Ok([first, middle, read()?])
+    Ok([read_after(Duration::ZERO)?, read_after(watch / 2)?, read_after(watch / 2)?])
 }
 
 /// What makes the watch say little.
