@@ -16,9 +16,6 @@ use tpcc::tpcc_mysql::FAILING_CHECKS;
 use tpcc::{CheckSet, INITIAL, ShardRanges, run_checks_of_shards};
 use wire::Connector;
 
-/// What is counted from 0.
-const SCHEMA: &str = "schema";
-
 /// Runs the checks of a set, each in one snapshot of each schema, and adds the schemas up, or asks
 /// what holds over all shards; `stop` ends them early.
 ///
@@ -45,7 +42,7 @@ pub(crate) fn check(
         if several {
             // Schemas have a number in their names, from 0; servers count from 1, as everywhere
             // else.
-            name_database(&mut found, each, number + usize::from(each != SCHEMA));
+            name_database(&mut found, each, number + usize::from(subject.instances() > 1));
         }
         add(&mut all, found);
     }

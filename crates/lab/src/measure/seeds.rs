@@ -22,8 +22,9 @@ pub fn seed_of_repeat(of_plan: u64, repeat: u32) -> u64 {
     drawn(&mut Random::new(of_plan, &[REPEATS, u64::from(repeat)]))
 }
 
-/// The seed of a point of a ramp: of a repeat, from 1, of a number of connections. No point has the inputs of another, whose rows are in the
-/// server's memory, and neither has one that is measured again.
+/// The seed of a point of a ramp: of a repeat, from 1, of a number of connections. No point has the
+/// inputs of another, whose rows are in the server's memory, and neither has one that is measured
+/// again.
 pub(crate) fn seed_of_point(of_ramp: u64, (connections, repeat): (u32, u32)) -> u64 {
     let again = u64::from(repeat.saturating_sub(1));
     of_ramp.wrapping_add(u64::from(connections)).wrapping_add(again << 32)

@@ -355,8 +355,8 @@ impl ResolvedPrivate {
         })
     }
 
-    /// Sees to it that `server`, which has just started, is in the cluster of those before it, where
-    /// there is one. From then on it comes back where it ends in spite of that.
+    /// Sees to it that `server`, which has just started, is in the cluster of those before it,
+    /// where there is one. From then on it comes back where it ends in spite of that.
     fn join(&self, before: &[Subject], server: &Subject) -> LabResult<Option<WatchedNode>> {
         let (topology, number) = (self.private.topology, before.len() + 1);
         let is_primary = topology == Topology::PrimaryReplicas && number == 1;
