@@ -14,7 +14,7 @@ use crate::target::disk_space;
 use crate::target::subject::Subject;
 use analyse::{Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
 use base::{Exit, clock, counted};
-use spec::{Cell, Connections, Load, RampLimits};
+use spec::{Cell, Connections, RampLimits};
 use std::time::{Duration, Instant};
 use store::{NewCell, NewRamp, NewRepeat, RampId, Repeat, RepeatFailure, RepeatId};
 use tpcc::CheckSet;
@@ -241,11 +241,9 @@ impl<'a> RunningRamp<'a> {
             ramp: Some(self.points.id),
             ..self.points.place
         };
-        let cell = Cell {
-            load: Load { connections: Connections::Fixed(connections), ..self.cell.load.clone() },
-            checks: false,
-            ..self.cell.clone()
-        };
+        let mut cell = self.cell.clone();
+        cell.load.connections = Connections::Fixed(connections);
+        cell.checks = false;
         let newest = self.newest()?;
         // The results file has each note of each point.
         let told = &mut self.told;

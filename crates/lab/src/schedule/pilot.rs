@@ -131,29 +131,24 @@ impl Pilots<'_> {
 /// The cell for as long as a pilot is, warm-up and window; of an open loop whose rate is a share of
 /// what a closed one does, that; and of a drill, the load without its fault.
 fn cell_of_pilot(cell: &Cell, [warmup, window]: [Duration; 2]) -> Cell {
-    let mut load = cell.load.clone();
-    if let Connections::Ramp(limits) = &load.connections {
+    let mut cell = cell.clone();
+    if let Connections::Ramp(limits) = &cell.load.connections {
         let connections = limits.connections_max.min(CONNECTIONS_OF_RAMP);
-        load.connections = Connections::Fixed(connections);
+        cell.load.connections = Connections::Fixed(connections);
     }
-    load.rate = load.rate.filter(|of| !matches!(of.rate, Rate::OfCapacity(_)));
-    let mut server = cell.server.clone();
-    if let Server::Private(private) = &mut server {
+    cell.load.rate = cell.load.rate.filter(|of| !matches!(of.rate, Rate::OfCapacity(_)));
+    if let Server::Private(private) = &mut cell.server {
         private.fault = None;
     }
-    Cell {
-        server,
-        load,
-        lengths: Lengths {
-            warmup: Length::fixed(warmup),
-            window: Length::fixed(window),
-            precision_share: None,
-            interval: window / INTERVALS,
-        },
-        checks: false,
-        lock_wait_timeouts_max_share: None,
-        ..cell.clone()
-    }
+    cell.lengths = Lengths {
+        warmup: Length::fixed(warmup),
+        window: Length::fixed(window),
+        precision_share: None,
+        interval: window / INTERVALS,
+    };
+    cell.checks = false;
+    cell.lock_wait_timeouts_max_share = None;
+    cell
 }
 
 /// The least of the steps at which `judge` finds no limit, or the greatest with what limits there.

@@ -131,10 +131,8 @@ fn numbers(version: &str) -> &str {
 /// or cannot be, is where data is, which comes first.
 fn other_figures<'a>(stored: &NewCell, now: &'a [RoleDevice]) -> Option<&'a RoleDevice> {
     now.iter().find(|device| {
-        let mut places = stored.places.iter();
-        let was = places
-            .find(|place| place.role == device.role.name())
-            .and_then(|place| place.profile_fingerprint.as_ref());
+        let was = stored.places.iter().find(|place| place.role == device.role.name());
+        let was = was.and_then(|place| place.profile_fingerprint.as_ref());
         let is = device.profile_fingerprint.as_ref();
         was.is_some() && is.is_some() && was != is
     })
