@@ -9,7 +9,7 @@ use advise::{AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, advise, stored_
 use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
-use lab::{Eta, Job, LabError, LabResult, LabRun, LabRunOptions, TrialCell, account_of};
+use lab::{Eta, Job, LabError, LabResult, LabRun, LabRunOptions, Planned, TrialCell, account_of};
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -59,7 +59,7 @@ impl<'a> Prover<'a> {
         limits: JudgeLimits,
         job: &'a Job<'a>,
     ) -> Prover<'a> {
-        let lab = LabRun::of_search(LAB, results, options);
+        let lab = LabRun::new(results, Planned::of_search(LAB), options);
         let (cells, eta) = (BTreeMap::new(), Eta::default());
         Prover { results, lab, job, cell, limits, cells, eta, starts: Vec::new() }
     }

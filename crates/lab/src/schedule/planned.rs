@@ -135,7 +135,7 @@ impl Planned {
     }
 
     /// The lab of a search, without a cell yet.
-    pub(crate) fn of_search(name: &str) -> Planned {
+    pub fn of_search(name: &str) -> Planned {
         Planned { name: name.to_owned(), source: LabSource::Search, ..Planned::default() }
     }
 

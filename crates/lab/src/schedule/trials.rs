@@ -4,25 +4,19 @@
 
 use crate::error::{LabError, LabResult};
 use crate::progress::{Job, Progress};
-use crate::schedule::planned::Planned;
 use crate::schedule::resumed::{host_facts, require_same};
 use crate::schedule::stored::{has_failed_checks, lab_of, require_idle};
-use crate::schedule::turn::{LabRun, LabRunOptions};
+use crate::schedule::turn::LabRun;
 use base::Exit;
 use plan::{Plan, PlannedCell, Setting, Turn};
 use spec::Cell;
-use store::{LabStatus, RepeatId, Results};
+use store::{LabStatus, RepeatId};
 
 /// A cell of a lab, by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrialCell(pub usize);
 
-impl<'a> LabRun<'a> {
-    /// A lab of this name without a cell yet.
-    pub fn of_search(name: &str, results: &'a Results, options: &'a LabRunOptions) -> LabRun<'a> {
-        LabRun::new(results, Planned::of_search(name), options)
-    }
-
+impl LabRun<'_> {
     /// Begins the lab of a plan that is searched, or goes on with it.
     ///
     /// # Errors
