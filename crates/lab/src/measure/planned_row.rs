@@ -13,7 +13,7 @@ pub(crate) fn planned_row(cell: &PlannedCell) -> NewCell {
     let ns = |duration: Duration| duration.as_nanos() as u64;
     let Cell { load, lengths, .. } = &cell.what;
     let Lengths { warmup, window, interval, .. } = *lengths;
-    let of_load = NewCell {
+    let mut row = NewCell {
         ordinal: cell.ordinal,
         workload: load.workload.name().to_owned(),
         style: load.style.name().to_owned(),
@@ -36,30 +36,25 @@ pub(crate) fn planned_row(cell: &PlannedCell) -> NewCell {
     };
     match &cell.what.server {
         Server::Private(private) => {
-            let preset = private.preset.iter();
-            let preset = preset.map(|preset| (PRESET_SETTING.to_owned(), preset.name.clone()));
             let population = &private.population;
-            let warehouses = population.tpcc_warehouses().map(|count| count.0);
-            let sizes = settings_of(&population.database);
-            NewCell {
-                engine: private.engine.clone(),
-                warehouses,
-                foreign_keys: warehouses.map(|_| population.foreign_keys),
-                partitions: population.partitions,
-                instances: private.instances,
-                cores: private.cores,
-                settings: of_load.settings.into_iter().chain(sizes).chain(preset).collect(),
-                ..of_load
-            }
+            row.engine.clone_from(&private.engine);
+            row.warehouses = population.tpcc_warehouses().map(|count| count.0);
+            row.foreign_keys = row.warehouses.map(|_| population.foreign_keys);
+            row.partitions = population.partitions;
+            row.instances = private.instances;
+            row.cores = private.cores;
+            row.settings.extend(settings_of(&population.database));
+            let preset = private.preset.iter().map(|preset| preset.name.clone());
+            row.settings.extend(preset.map(|name| (PRESET_SETTING.to_owned(), name)));
         }
-        Server::External(external) => NewCell {
-            engine: "external".to_owned(),
-            target: external.dsns.iter().map(|dsn| redact(dsn)).join(" "),
-            warehouses: load.warehouses.map(|warehouses| warehouses.0),
-            schemas: external.schemas.unwrap_or(1),
-            ..of_load
-        },
+        Server::External(external) => {
+            row.engine = "external".to_owned();
+            row.target = external.dsns.iter().map(|dsn| redact(dsn)).join(" ");
+            row.warehouses = load.warehouses.map(|warehouses| warehouses.0);
+            row.schemas = external.schemas.unwrap_or(1);
+        }
     }
+    row
 }
 
 /// What its plan says of the cell, in its words, the variables of its server, and what else is not

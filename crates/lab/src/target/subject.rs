@@ -144,14 +144,12 @@ impl Subject {
             Address::Unix(path) => named.socket == *path,
         });
         let subject = Subject::of(target.connect.clone(), Origin::External);
-        Ok(match found {
-            Some(named) if named.running => Subject {
-                placed: placed_of(named.directory())?,
-                configured: configured_of(named.directory())?,
-                origin: Origin::Named(Box::new(named)),
-                ..subject
-            },
-            _ => subject,
+        let Some(named) = found.filter(|named| named.running) else { return Ok(subject) };
+        Ok(Subject {
+            placed: placed_of(named.directory())?,
+            configured: configured_of(named.directory())?,
+            origin: Origin::Named(Box::new(named)),
+            ..subject
         })
     }
 
