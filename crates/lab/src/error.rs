@@ -68,6 +68,11 @@ fn tail(log: &Option<String>) -> String {
     }
 }
 
+/// The target is not fit for the request, for this reason.
+pub(crate) fn unfit(why: impl ToString) -> LabError {
+    LabError::Unfit(why.to_string())
+}
+
 /// Says what a session was doing when it failed.
 pub(crate) trait WhileDoing<T> {
     fn doing(self, doing: &'static str) -> LabResult<T>;
@@ -81,7 +86,7 @@ impl<T> WhileDoing<T> for Result<T, SessionError> {
 
 impl From<SbtestError> for LabError {
     fn from(error: SbtestError) -> LabError {
-        LabError::Unfit(error.to_string())
+        unfit(error)
     }
 }
 

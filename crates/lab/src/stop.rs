@@ -22,7 +22,7 @@ pub fn comes_within(patience: Duration, is_asked: impl Fn() -> bool) -> bool {
         if begun.elapsed() >= patience {
             return false;
         }
-        thread::sleep(LOOK_EVERY);
+        thread::sleep(LOOK_EVERY.min(patience.saturating_sub(begun.elapsed())));
     }
     true
 }

@@ -9,7 +9,7 @@ use advise::{AdvisedDevice, Finding, Gain, Risk, ServerSnapshot, advise, stored_
 use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
-use lab::{Eta, Job, LabError, LabResult, LabRun, LabRunOptions, TrialCell, account_of};
+use lab::{Eta, Job, LabError, LabResult, LabRun, LabRunOptions, Planned, TrialCell, account_of};
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -59,7 +59,7 @@ impl<'a> Prover<'a> {
         limits: JudgeLimits,
         job: &'a Job<'a>,
     ) -> Prover<'a> {
-        let lab = LabRun::of_search(LAB, results, options);
+        let lab = LabRun::new(results, Planned::of_search(LAB), options);
         let (cells, eta) = (BTreeMap::new(), Eta::default());
         Prover { results, lab, job, cell, limits, cells, eta, starts: Vec::new() }
     }
@@ -151,11 +151,10 @@ impl<'a> Prover<'a> {
         let begun = Instant::now();
         let left = self.eta.of(*windows_left as f64).map(|left| left.as_secs_f64() / 60.0);
         let left = left.map(|min| format!("; rarely more than {:.0} min left", min.ceil()));
-        let title =
-            format!("{title}: block {}{}", self.lab.asked_blocks(), left.unwrap_or_default());
+        let title = format!("{title}: block {}{}", self.lab.asked_blocks, left.unwrap_or_default());
         let mut order: Vec<usize> = (1..sets.len()).collect();
         order.insert(order.len() / 2, 0);
-        if self.lab.asked_blocks() % 2 == 0 {
+        if self.lab.asked_blocks.is_multiple_of(2) {
             order.reverse();
         }
         let cells = order.iter().map(|place| self.cell_of(&sets[*place]));

@@ -282,7 +282,7 @@ impl<'a> Search<'a> {
     /// The start and these, in a random order.
     fn shuffled(&self, left: &[TrialCell]) -> Vec<TrialCell> {
         let mut cells = [&[START], left].concat();
-        Random::new(self.seed, &[1, u64::from(self.lab.asked_blocks())]).shuffle(&mut cells);
+        Random::new(self.seed, &[1, u64::from(self.lab.asked_blocks)]).shuffle(&mut cells);
         cells
     }
 

@@ -147,7 +147,7 @@ fn checks_text(checked: &Checked, subject: &Subject, workload: &WorkloadKind) ->
             0 => format!("a database of {workload}"),
             _ => checked.warehouses.counted(),
         },
-        match (subject.topology(), subject.schemas(), subject.instances()) {
+        match (subject.topology, subject.schemas(), subject.instances()) {
             (Topology::Shards, _, shards) => format!(" in {shards} shards"),
             (_, 1, 1) => String::new(),
             (_, 1, servers) => format!(" on each of {servers} {}s", subject.word_for_database()),

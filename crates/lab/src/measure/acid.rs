@@ -1,6 +1,6 @@
 //! The ACID tests of clause 3 on a server under test.
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::measure::seeds::new_seed;
 use crate::progress::Job;
 use crate::target::schemas;
@@ -10,7 +10,7 @@ use base::Random;
 use drive::streams::INPUTS;
 use reactor::Tasks;
 use server::Instance;
-use spec::{Isolation, defaults};
+use spec::Isolation;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -71,29 +71,24 @@ pub fn test_acid(
 ) -> LabResult<Vec<AcidFinding>> {
     let databases = subject.databases()?;
     if databases.iter().count() > 1 {
-        return Err(LabError::Unfit(
-            "the ACID tests are of one database on one server; name one".to_owned(),
-        ));
+        return Err(unfit("the ACID tests are of one database on one server; name one"));
     }
     let connector = databases.first();
     let database = schemas::inspect(&databases, None)?.database;
     let seed = new_seed();
     let mut findings = Vec::new();
-    for level in asked.levels() {
+    let levels = asked.levels();
+    for level in levels.iter().copied() {
         let rows = (database.range, Random::new(seed, &[]));
         let found = until(job.stop, async {
             let progress = &mut |test: tpcc::acid::AcidTest| {
-                let step = format!("{}: {} {}", level.name(), test.name, test.title);
-                job.step(&step);
+                job.step(&format!("{}: {} {}", level.name(), test.name, test.title));
             };
             Ok(run_acid_tests(connector, rows, level, progress).await?)
         });
         findings.extend(found.map_err(|error| subject.explain(error))?);
     }
-    let isolation = match asked {
-        AcidLevels::One(level) => level,
-        AcidLevels::All => defaults::ISOLATION,
-    };
+    let isolation = levels[0];
     findings.push(match subject.instance() {
         Some(instance) => {
             let orders = Orders { connector, database: &database, isolation, seed };
@@ -129,21 +124,17 @@ fn survives_a_kill(
     job: &Job<'_>,
 ) -> LabResult<AcidFinding> {
     job.step("ordering, until the server is killed");
-    let witness = with_session(orders.connector, async |session| {
-        let begun = Witness::begin(session).await;
-        begun.doing("asking for what is there")
+    let (witness, settings) = with_session(orders.connector, async |session| {
+        let witness = Witness::begin(session).await.doing("asking for what is there")?;
+        Ok((witness, settings(session).await?))
     })?;
-    let settings = with_session(orders.connector, settings)?;
     order_and_kill(instance, orders, &witness, job.stop)?;
     job.step("starting the server again");
     let start = Instant::now();
     instance.start_again()?;
     let recovery = start.elapsed();
-    let mut seen =
-        with_session(
-            orders.connector,
-            async |session| Ok(what_survived(session, &witness).await?),
-        )?;
+    let survived = async |session: &mut Connection| Ok(what_survived(session, &witness).await?);
+    let mut seen = with_session(orders.connector, survived)?;
     seen.saw(format!(
         "killed after {} s under load of {CONNECTIONS} connections, back after {:.1} s; {settings}",
         LOAD.as_secs(),

@@ -120,12 +120,12 @@ pub(crate) fn before(
         // The first of several servers has the most of them; a primary has all, and each shard has
         // where transactions cross them.
         let all = fitted.concurrency.connections;
-        let connections = match subject.topology() {
+        let connections = match subject.topology {
             Topology::PrimaryReplicas => all,
             _ if load.xa => all,
             _ => all.div_ceil(subject.instances()),
         };
-        preflight::check_server(session, connections, fitted.statements).await
+        preflight::check_server(session, (connections, fitted.statements)).await
     })?;
     if load.style == Style::Procedures {
         schemas::install_procedures(databases)?;

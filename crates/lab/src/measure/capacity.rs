@@ -96,10 +96,10 @@ mod tests {
         for second in 0..most {
             let interval = interval(Phase::Window, second, new_orders(second));
             if ends.take(&interval) == Control::EndPhase(Phase::Window) {
-                return (ends.capacity().unwrap(), second + 1);
+                return (ends.capacity.unwrap(), second + 1);
             }
         }
-        (ends.capacity().unwrap(), most)
+        (ends.capacity.unwrap(), most)
     }
 
     #[test]

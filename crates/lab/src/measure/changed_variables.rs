@@ -1,6 +1,6 @@
 //! Server variables that changed during a run.
 
-use std::collections::BTreeMap;
+use base::value_of;
 
 /// The note on variables that have other values after a run than before it: its numbers are of no
 /// one configuration.
@@ -10,14 +10,11 @@ pub(crate) fn note_on_changed(
 ) -> Option<String> {
     // Positions in the binary log, which every commit moves.
     let is_setting = |name: &str| !name.to_ascii_lowercase().starts_with("gtid_");
-    let before: BTreeMap<&str, &str> =
-        before.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-    let changed: Vec<String> = after
-        .iter()
-        .filter(|(name, _)| is_setting(name))
+    let settings = after.iter().filter(|(name, _)| is_setting(name));
+    let changed: Vec<String> = settings
         .filter_map(|(name, value)| {
-            let earlier = before.get(name.as_str())?;
-            (*earlier != value).then(|| format!("{name} from {earlier:?} to {value:?}"))
+            let earlier = value_of(before, name).filter(|earlier| earlier != value)?;
+            Some(format!("{name} from {earlier:?} to {value:?}"))
         })
         .collect();
     (!changed.is_empty()).then(|| {

@@ -5,7 +5,7 @@ use crate::measure::prepared;
 use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{Job, Progress};
 use crate::target::nodes;
-use crate::target::sessions::{on_each, until};
+use crate::target::sessions::{on_shards, until};
 use crate::target::subject::Subject;
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
@@ -14,10 +14,7 @@ use spec::{Load, WorkloadKind};
 use store::{RepeatId, Results, StoredCheck};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use tpcc::{CheckSet, INITIAL, ShardRanges, run_checks_of_shards};
-use wire::{Connection, Connector};
-
-/// What is counted from 0.
-const SCHEMA: &str = "schema";
+use wire::Connector;
 
 /// Runs the checks of a set, each in one snapshot of each schema, and adds the schemas up, or asks
 /// what holds over all shards; `stop` ends them early.
@@ -45,7 +42,7 @@ pub(crate) fn check(
         if several {
             // Schemas have a number in their names, from 0; servers count from 1, as everywhere
             // else.
-            name_database(&mut found, each, number + usize::from(each != SCHEMA));
+            name_database(&mut found, each, number + usize::from(subject.instances() > 1));
         }
         add(&mut all, found);
     }
@@ -58,10 +55,9 @@ fn check_shards(
     (shards, set): (&ShardRanges, CheckSet),
     job: &Job<'_>,
 ) -> LabResult<Vec<StoredCheck>> {
-    let checked = on_each(databases, async |sessions: &mut [Connection]| {
+    let checked = on_shards(databases, shards, async |parts| {
         let progress = &mut |done, total| job.tell(Progress::Checks { done, total });
-        let checks = run_checks_of_shards(&mut shards.sessions(sessions), set, progress).await;
-        checks.doing("checking the shards")
+        run_checks_of_shards(parts, set, progress).await.doing("checking the shards")
     });
     until(job.stop, checked)
 }
@@ -91,8 +87,7 @@ fn add(all: &mut Vec<StoredCheck>, found: Vec<StoredCheck>) {
 /// Names of the checks that failed: those that cannot hold where tpcc-mysql has driven the
 /// database, and the others.
 fn failed(checks: &[StoredCheck], driven_by_tpcc_mysql: bool) -> (Vec<String>, Vec<String>) {
-    let failed = checks.iter().filter(|check| !check.passed);
-    let names = failed.map(|check| check.name.clone());
+    let names = checks.iter().filter(|check| !check.passed).map(|check| check.name.clone());
     names.partition(|name| driven_by_tpcc_mysql && FAILING_CHECKS.contains(&name.as_str()))
 }
 
@@ -188,10 +183,7 @@ pub(crate) fn record(
         results.fail_repeat(repeat, &subject.failure("check_failed", reason))?;
     }
     results.record_checks(repeat, checks)?;
-    Ok(match unexpected {
-        [] => Exit::Ok,
-        _ => Exit::CheckFailed,
-    })
+    Ok(if unexpected.is_empty() { Exit::Ok } else { Exit::CheckFailed })
 }
 
 #[cfg(test)]

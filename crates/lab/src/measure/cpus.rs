@@ -1,6 +1,6 @@
 //! CPUs of a measurement whose servers have cores of their own: the driver leaves these alone.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, unfit};
 use crate::target::subject::Subject;
 use base::CpuList;
 use server::{KeptToCpus, allowed_cpus};
@@ -22,7 +22,7 @@ impl RunCpus {
             return Ok(None);
         };
         let failed = |error: io::Error| {
-            LabError::Unfit(format!(
+            unfit(format!(
                 "mydyno cannot be kept to CPUs {cpus}, which its servers do not have: {error}; \
                  leave out --cores (`cores` of a plan), or see what has changed the CPUs of this \
                  process"

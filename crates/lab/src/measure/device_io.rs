@@ -14,8 +14,8 @@ use store::{DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, TimeTotals, emp
 /// The shim's counters at the begin and the end of a window, of all servers.
 pub(crate) struct WindowIo<'a> {
     pages: Vec<&'a ShimPage>,
-    begin: LabResult<Option<Reading>>,
-    end: LabResult<Option<Reading>>,
+    begin: Option<LabResult<Reading>>,
+    end: Option<LabResult<Reading>>,
 }
 
 struct Reading {
@@ -27,21 +27,20 @@ struct Reading {
 impl<'a> WindowIo<'a> {
     /// Of a server that may have no shim.
     pub(crate) fn of(subject: &'a Subject) -> WindowIo<'a> {
-        WindowIo { pages: subject.pages().collect(), begin: Ok(None), end: Ok(None) }
+        WindowIo { pages: subject.pages().collect(), begin: None, end: None }
     }
 
     pub(crate) fn begins(&mut self) {
-        self.begin = self.read();
+        self.begin = Some(self.read());
     }
 
     pub(crate) fn ends(&mut self) {
-        self.end = self.read();
+        self.end = Some(self.read());
     }
 
-    fn read(&self) -> LabResult<Option<Reading>> {
-        let snapshots = self.pages.iter().map(|page| page.snapshot());
-        let counters: Vec<Snapshot> = snapshots.collect::<Result<_, _>>()?;
-        Ok((!counters.is_empty()).then(|| Reading { at: Instant::now(), counters }))
+    fn read(&self) -> LabResult<Reading> {
+        let counters = self.pages.iter().map(|page| page.snapshot()).collect::<Result<_, _>>()?;
+        Ok(Reading { at: Instant::now(), counters })
     }
 
     /// What was counted, and what makes it doubtful; `None` without a shim or a whole window.
@@ -49,8 +48,8 @@ impl<'a> WindowIo<'a> {
     /// # Errors
     /// Where the counters could not be read.
     pub(crate) fn counted(self) -> LabResult<Option<(DeviceIo, Vec<String>)>> {
-        let (Some(page), Some(begin), Some(end)) = (self.pages.first(), self.begin?, self.end?)
-        else {
+        let (begin, end) = (self.begin.transpose()?, self.end.transpose()?);
+        let (Some(page), Some(begin), Some(end)) = (self.pages.first(), begin, end) else {
             return Ok(None);
         };
         let counted_ns = (end.at - begin.at).as_nanos() as u64;

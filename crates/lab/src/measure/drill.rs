@@ -1,6 +1,6 @@
 //! The fault of a drill, how the server takes it, and what was acknowledged until then.
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabResult, WhileDoing, unfit};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Random, clock};
@@ -37,8 +37,7 @@ impl Drill {
     /// Where the database does not tell what it has.
     pub(crate) fn of(fault: Fault, database: &Connector) -> LabResult<Drill> {
         with_session(database, async |session| {
-            let witness = Witness::begin(session).await;
-            let witness = witness.doing("asking for what is there")?;
+            let witness = Witness::begin(session).await.doing("asking for what is there")?;
             let has_struck = Arc::new(AtomicBool::new(false));
             Ok(Drill { fault, witness: Arc::new(witness), has_struck })
         })
@@ -94,7 +93,7 @@ impl Drill {
             return Ok(());
         };
         if page.snapshot()?.global(Global::Fault) != fault.word() {
-            return Err(LabError::Unfit("the server could not be told of its fault".to_owned()));
+            return Err(unfit("the server could not be told of its fault"));
         }
         let ended = subject.ended();
         let reaction = match (&ended, report.abandoned) {

@@ -8,7 +8,7 @@ use crate::measure::fleet_run::note_on_lost;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::measurement::Measurement;
 use crate::measure::observing::Observer;
-use crate::measure::pacing::{self, Paced};
+use crate::measure::pacing;
 use crate::measure::rank_usage::WindowUsage;
 use crate::measure::records::rows_of;
 use crate::measure::workload::of_each;
@@ -19,11 +19,11 @@ use analyse::RunProgress;
 use base::{clock, limits};
 use drive::{
     Abort, AbortCause, Company, Control, Event, Interval, Pace, Phase, RunOptions, RunReport,
-    TransactionInfo,
 };
+use fleet::RunJob;
 use spec::{Load, OpenLoop, Rate, WorkloadKind};
 use std::time::{Duration, Instant};
-use store::{StoreError, StoredRank};
+use store::{RepeatResult, StoreError};
 
 /// So often samples go to the store and are told, also where an interval is longer.
 const SAMPLES_EVERY: Duration = Duration::from_secs(1);
@@ -56,17 +56,7 @@ struct DriverCores {
 fn threads_of(asked: Option<u32>, connections: u32, cores: DriverCores) -> u32 {
     let DriverCores { of_machine, own, leaves_most } = cores;
     let by_default = if leaves_most { of_machine / 4 } else { of_machine }.min(own);
-    let wanted = asked.unwrap_or(by_default).min(limits::DRIVER_THREADS_MAX);
-    wanted.clamp(1, connections.max(1))
-}
-
-/// A run, and what ends its phases.
-struct EndingRun<'a> {
-    ends: &'a mut PhaseEnds,
-    /// Is it what was asked for, and stored? Else it is the closed loop before that.
-    is_result: bool,
-    /// Of its inputs: none is used twice.
-    seed: u64,
+    asked.unwrap_or(by_default).min(limits::DRIVER_THREADS_MAX).clamp(1, connections.max(1))
 }
 
 /// A run that was not begun, because the closed loop before it gave no rate.
@@ -108,24 +98,10 @@ fn keep(
     }))
 }
 
-/// How the run goes on; a store that takes nothing ends it, and its first error is kept.
-fn or_stop(
-    stored: Result<(), StoreError>,
-    first_error: &mut Option<StoreError>,
-    control: impl FnOnce() -> Control,
-) -> Control {
-    match stored {
-        Ok(()) => control(),
-        Err(error) => {
-            first_error.get_or_insert(error);
-            Control::Stop
-        }
-    }
-}
-
 impl Measurement<'_, '_> {
-    /// Runs the workload with emulated devices at work.
-    pub(crate) fn drive(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, Paced)> {
+    /// Runs the workload with emulated devices at work. Returns the rates that were found or asked
+    /// for, too.
+    pub(crate) fn drive(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, RepeatResult)> {
         self.subject.arm(true)?;
         let driven = self.drive_armed(lengths);
         // What follows is proof; where the run failed, that is the cause to tell.
@@ -134,47 +110,43 @@ impl Measurement<'_, '_> {
         disarmed?;
         if driven.0.aborted.is_none() {
             let window = Duration::from_nanos(driven.0.window_ns);
-            self.job.notes(self.subject.wait_for_nodes(window, self.job.stop)?);
+            self.job.notes(self.subject.supervisor.wait(window, self.job.stop)?);
         }
         Ok(driven)
     }
 
     /// After a closed loop that finds the capacity where the rate is a share of that.
-    fn drive_armed(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, Paced)> {
+    fn drive_armed(&self, lengths: &mut PhaseEnds) -> LabResult<(RunReport, RepeatResult)> {
         let Measurement { begun, job, .. } = self;
-        let mut paced = Paced::default();
+        let mut rates = RepeatResult::default();
         let mut earlier = None;
         if let Some(OpenLoop { rate: Rate::OfCapacity(_), .. }) = self.cell.load.rate {
             let (report, known) = self.capacity()?;
             let is_whole = report.aborted.is_none() && !report.interrupted;
             let Some(known) = known.filter(|_| is_whole) else {
-                return Ok((no_capacity(report), paced));
+                return Ok((no_capacity(report), rates));
             };
-            let window = Duration::from_nanos(report.window_ns);
-            job.note(&known.in_words(window));
-            paced.capacity = Some(known);
+            job.note(&known.in_words(Duration::from_nanos(report.window_ns)));
+            rates.capacity_per_s = Some(known.per_s);
+            rates.capacity_precision_share = known.half_width_share;
             earlier = Some(report);
         }
-        let pace = pacing::pace(
-            &self.cell.load,
-            begun.fitted.concurrency,
-            paced.capacity.map(|known| known.per_s),
-        );
+        let concurrency = begun.fitted.concurrency;
+        let pace = pacing::pace(&self.cell.load, concurrency, rates.capacity_per_s);
         if let Pace::Arrivals(arrivals) = &pace {
-            paced.rate_per_s = Some(arrivals.per_s);
+            rates.rate_per_s = Some(arrivals.per_s);
         }
         let options = self.options(pace);
         job.tell(Progress::RunStarts {
             types: begun.fitted.workload.types(),
-            warehouses: begun.fitted.concurrency.active,
-            connections: begun.fitted.concurrency.connections,
+            warehouses: concurrency.active,
+            connections: concurrency.connections,
         });
-        let run = EndingRun { ends: lengths, is_result: true, seed: self.seed };
-        let mut report = self.run(run, &options)?;
+        let mut report = self.run(lengths, &options)?;
         if let Some(earlier) = earlier {
             report.include_earlier(earlier);
         }
-        Ok((report, paced))
+        Ok((report, rates))
     }
 
     /// A closed loop, of which no interval is stored, and what it found. The run behind it warms up
@@ -188,101 +160,107 @@ impl Measurement<'_, '_> {
             ..self.options(Pace::Closed)
         };
         let mut ends = PhaseEnds::of_capacity(&self.cell.lengths);
-        let run = EndingRun { ends: &mut ends, is_result: false, seed: !self.seed };
-        let report = self.run(run, &options)?;
-        Ok((report, ends.capacity()))
+        let report = self.run(&mut ends, &options)?;
+        Ok((report, ends.capacity))
     }
 
     fn options(&self, pace: Pace) -> RunOptions {
         let lengths = &self.cell.lengths;
-        let options = RunOptions {
-            connections: self.begun.fitted.concurrency.connections,
-            workers: self.threads,
-            warmup: lengths.warmup.most,
-            window: match &self.begun.drill {
-                Some(drill) => drill.window(lengths.window.most, self.seed),
-                None => lengths.window.most,
-            },
-            interval: lengths.interval,
-            pace,
-            pauses: self.cell.load.pauses,
-            seed: self.seed,
-            ..RunOptions::default()
-        };
-        match &self.fleet {
-            Some(fleet) => fleet.own_share(options),
-            None => options,
-        }
+        let options =
+            RunOptions {
+                connections: self.begun.fitted.concurrency.connections,
+                workers: self.threads,
+                warmup: lengths.warmup.most,
+                window: self.begun.drill.as_ref().map_or(lengths.window.most, |drill| {
+                    drill.window(lengths.window.most, self.seed)
+                }),
+                interval: lengths.interval,
+                pace,
+                pauses: self.cell.load.pauses,
+                seed: self.seed,
+                ..RunOptions::default()
+            };
+        if let Some(fleet) = &self.fleet { fleet.own_share(options) } else { options }
     }
 
-    fn run(&self, run: EndingRun<'_>, options: &RunOptions) -> LabResult<RunReport> {
+    fn run(&self, ends: &mut PhaseEnds, options: &RunOptions) -> LabResult<RunReport> {
         let begun = self.begun;
         let is_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
         let is_ours = |inspected: &Inspected| inspected.database.c_load.is_some();
         if is_tpcc_mysql && begun.fitted.tpcc.as_ref().is_some_and(is_ours) {
             schemas::mark_driven_by_tpcc_mysql(self.databases)?;
         }
-        let other_inputs = (!run.is_result).then(|| begun.fitted.workload.with_seed(run.seed));
+        // No inputs are used twice.
+        let seed = if ends.is_capacity { !self.seed } else { self.seed };
+        let other_inputs = ends.is_capacity.then(|| begun.fitted.workload.with_seed(seed));
         let workload = other_inputs.as_ref().unwrap_or(&begun.fitted.workload);
-        of_each!(workload, workload => self.run_workload(workload, run, options))
+        of_each!(workload, workload => self.run_workload(workload, (ends, seed), options))
     }
 
-    /// Intervals and samples go to the store as they come.
+    /// Intervals and samples go to the store as they come, but for those of the closed loop before
+    /// what was asked for.
     fn run_workload<W: drive::Workload>(
         &self,
         workload: &W,
-        run: EndingRun<'_>,
+        (ends, seed): (&mut PhaseEnds, u64),
         options: &RunOptions,
     ) -> LabResult<RunReport> {
-        let EndingRun { ends, is_result, seed } = run;
         let job = self.job;
+        let is_result = !ends.is_capacity;
         let mut in_warmup = true;
-        let mut store_error = None;
         let mut window_io = WindowIo::of(self.subject);
         let mut observer = None;
         let mut observed = Instant::now();
         let mut usage = WindowUsage::default();
-        let company = self.company(options, seed, workload.transactions());
-        let report = drive::run(workload, options, company, &mut |event| match event {
-            Event::Started => {
-                if is_result {
-                    observer = self.started(options);
+        let company = self.fleet.as_ref().map_or(Company::Alone, |fleet| {
+            let run = RunJob { options: options.clone(), input_seed: seed };
+            Company::Leads(fleet.leader.partners(&run, &fleet.workers(), workload.transactions()))
+        });
+        let mut on_event = |event: Event<'_>| -> Result<Control, StoreError> {
+            match event {
+                Event::Started if is_result => observer = self.started(options),
+                Event::Started => {}
+                Event::WindowBegins => {
+                    in_warmup = false;
+                    window_io.begins();
+                    usage.begins();
                 }
-                Control::Continue
-            }
-            Event::WindowBegins => {
-                in_warmup = false;
-                window_io.begins();
-                usage.begins();
-                Control::Continue
-            }
-            Event::WindowEnds => {
-                window_io.ends();
-                usage.ends();
-                Control::Continue
-            }
-            Event::Opening => self.control(),
-            Event::Interval(interval) => {
-                // Before the interval is told, so that its line has what was sampled in it.
-                observed = Instant::now();
-                let mut stored = keep(&mut observer, ends, job);
-                job.tell(Progress::Interval(interval));
-                if is_result {
-                    stored = stored.and_then(|()| self.store(interval, &options.pace));
+                Event::WindowEnds => {
+                    window_io.ends();
+                    usage.ends();
                 }
-                or_stop(stored, &mut store_error, || ends.take(interval))
-            }
-            Event::Tick { elapsed, total } => {
-                job.notes(self.subject.revive(elapsed));
-                let mut stored = Ok(());
-                let told = progress(ends, in_warmup, [elapsed, total]);
-                if observed.elapsed() >= SAMPLES_EVERY {
+                Event::Opening => return Ok(self.control()),
+                Event::Interval(interval) => {
+                    // Before the interval is told, so that its line has what was sampled in it.
                     observed = Instant::now();
-                    stored = keep(&mut observer, ends, job);
+                    let kept = keep(&mut observer, ends, job);
+                    job.tell(Progress::Interval(interval));
+                    kept?;
+                    if is_result {
+                        self.store(interval, &options.pace)?;
+                    }
+                    return Ok(ends.take(interval));
                 }
-                job.tell(Progress::Run(told));
-                or_stop(stored, &mut store_error, || self.control())
+                Event::Tick { elapsed, total } => {
+                    job.notes(self.subject.supervisor.look(elapsed));
+                    let told = progress(ends, in_warmup, [elapsed, total]);
+                    if observed.elapsed() >= SAMPLES_EVERY {
+                        observed = Instant::now();
+                        keep(&mut observer, ends, job)?;
+                    }
+                    job.tell(Progress::Run(told));
+                    return Ok(self.control());
+                }
             }
+            Ok(Control::Continue)
+        };
+        let mut store_error = None;
+        let report = drive::run(workload, options, company, &mut |event| {
+            // A store that takes nothing ends the run, and its first error is kept.
+            on_event(event).unwrap_or_else(|error| {
+                store_error.get_or_insert(error);
+                Control::Stop
+            })
         })?;
         if let Some(error) = store_error {
             return Err(error.into());
@@ -291,37 +269,27 @@ impl Measurement<'_, '_> {
             observer.stop(job)?;
         }
         if is_result {
-            if let Some(fleet) = &self.fleet {
-                self.record_fleet(fleet.rows(&report, usage.used()))?;
-            }
-            self.record_io(window_io)?;
+            self.record_window(&report, usage, window_io)?;
         }
         Ok(report)
     }
 
-    fn company(
+    /// Stores what the ranks of a fleet and the storage of servers did in the window.
+    fn record_window(
         &self,
-        options: &RunOptions,
-        input_seed: u64,
-        types: &'static [TransactionInfo],
-    ) -> Company<'_> {
-        match &self.fleet {
-            Some(fleet) => Company::Leads(fleet.partners(options, input_seed, types)),
-            None => Company::Alone,
+        report: &RunReport,
+        usage: WindowUsage,
+        window_io: WindowIo<'_>,
+    ) -> LabResult<()> {
+        if let Some(fleet) = &self.fleet {
+            let ranks = fleet.rows(report, usage.used());
+            self.results.put(self.repeat, &ranks)?;
+            self.job.notes(note_on_lost(&ranks));
         }
-    }
-
-    fn record_io(&self, window_io: WindowIo<'_>) -> LabResult<()> {
         if let Some((io, warnings)) = window_io.counted()? {
             self.results.record_device_io(self.repeat, &io)?;
             self.job.notes(&warnings);
         }
-        Ok(())
-    }
-
-    fn record_fleet(&self, ranks: Vec<StoredRank>) -> Result<(), StoreError> {
-        self.results.put(self.repeat, &ranks)?;
-        self.job.notes(note_on_lost(&ranks));
         Ok(())
     }
 
@@ -347,7 +315,8 @@ impl Measurement<'_, '_> {
     }
 
     fn control(&self) -> Control {
-        let ended = self.subject.ended_for_good();
+        // A named server may come back.
+        let ended = self.subject.instance().and_then(|_| self.subject.ended());
         if let Some(drill) = &self.begun.drill {
             // It is ended on purpose, or by itself.
             if ended.is_some() || drill.witness.is_full() {
@@ -357,7 +326,7 @@ impl Measurement<'_, '_> {
             return Control::Abort(Abort { cause: AbortCause::ServerGone, reason });
         }
         let is_stopped =
-            self.job.is_stopped() || self.fleet.is_some_and(|fleet| fleet.is_stop_asked());
+            self.job.is_stopped() || self.fleet.is_some_and(|fleet| fleet.leader.is_stop_asked());
         if is_stopped { Control::Stop } else { Control::Continue }
     }
 }

@@ -38,8 +38,7 @@ pub(crate) fn refusal(
 /// More than that share of the tries ended in lock wait timeouts: the papers print NA for it.
 fn lock_wait_timeouts(report: &RunReport, max_share: Option<f64>) -> Option<Refusal> {
     let failed = |is_counted: &dyn Fn(&str) -> bool| -> u64 {
-        let tries = report.totals.failed_tries.iter();
-        let tries = tries.filter(|((_, code), _)| is_counted(code));
+        let tries = report.totals.failed_tries.iter().filter(|((_, code), _)| is_counted(code));
         tries.map(|(_, tries)| tries.occurrences).sum()
     };
     let timeouts = failed(&|code| code == LOCK_WAIT_TIMEOUT);
@@ -97,19 +96,17 @@ fn errors(report: &RunReport) -> Option<Refusal> {
     let window = report.window.as_ref()?;
     let parts = [Some(window), report.drain.as_ref()];
     let counts = |index: usize| {
-        let of_parts = parts.iter().flatten();
-        let of_type = of_parts.map(|part| &part.transactions[index]);
+        let of_type = parts.iter().flatten().map(|part| &part.transactions[index]);
         of_type.fold(EndedTransactions::default(), |sum, of| EndedTransactions {
             errors: sum.errors + of.errors,
             all: sum.all + ended(of),
         })
     };
-    let types = window.types.iter().enumerate();
-    let types = types.map(|(index, of)| (of.name, counts(index)));
+    let types = window.types.iter().enumerate().map(|(index, of)| (of.name, counts(index)));
     let failing: Vec<_> = types.filter(|(_, of)| of.is_beyond()).collect();
     let (name, of) = failing.iter().max_by_key(|(_, of)| of.errors)?;
     let EndedTransactions { errors, all } = of;
-    let names: Vec<&str> = failing.iter().map(|(name, _)| *name).collect();
+    let is_failing = |of: &str| failing.iter().any(|(name, _)| *name == of);
     Some(Refusal {
         code: TRANSACTION_ERRORS,
         reason: format!(
@@ -117,7 +114,7 @@ fn errors(report: &RunReport) -> Option<Refusal> {
              most {:.1} % are allowed): {}",
             of.error_share() * 100.0,
             ERRORS_MAX_SHARE * 100.0,
-            first_errors(report, &names)
+            first_errors(report, is_failing)
         ),
     })
 }
@@ -140,8 +137,7 @@ fn pauses(report: &RunReport, connections: u32) -> Option<Refusal> {
 
 /// The first error of each kind that transactions met, the most frequent kind first.
 pub(crate) fn all_errors(report: &RunReport) -> String {
-    let names: Vec<&str> = report.types.iter().map(|of| of.name).collect();
-    first_errors(report, &names)
+    first_errors(report, |_| true)
 }
 
 /// Why a server is gone, and that nothing ended any more before, where that is so: it may stand
@@ -158,12 +154,12 @@ pub(crate) fn with_silence(reason: String, report: &RunReport) -> String {
     )
 }
 
-/// The same of transactions of these types.
-fn first_errors(report: &RunReport, types: &[&str]) -> String {
-    let kinds = report.totals.failed_tries.iter().filter(|((of, _), _)| types.contains(of));
+/// The same of some types of transactions.
+fn first_errors(report: &RunReport, is_of_type: impl Fn(&str) -> bool) -> String {
+    let kinds = report.totals.failed_tries.iter().filter(|((of, _), _)| is_of_type(of));
     let kinds = kinds.sorted_by_key(|(_, tries)| std::cmp::Reverse(tries.occurrences));
     let mut told = kinds.take(ERRORS_TOLD_MAX).map(|((of, code), tries)| {
-        let times = base::counted(tries.occurrences as usize, "time", "times");
+        let times = counted(tries.occurrences as usize, "time", "times");
         format!("{code} in {of}, {times}: {}", tries.first_message)
     });
     told.join("; ")
@@ -197,10 +193,9 @@ fn mix(report: &RunReport, made: Concurrency) -> Option<Refusal> {
         (off > chance + under_way).then(|| Refusal {
             code: "mix_outside_chance",
             reason: format!(
-                "{} of {all} transactions of the window were of type {}, but of the mix that is \
-                 dealt {expected:.0} were to come, give or take {:.0} by chance; what ended is \
+                "{count} of {all} transactions of the window were of type {}, but of the mix that \
+                 is dealt {expected:.0} were to come, give or take {:.0} by chance; what ended is \
                  another workload",
-                count,
                 of.name,
                 chance + under_way
             ),

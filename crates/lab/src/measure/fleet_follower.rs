@@ -1,14 +1,14 @@
 //! The ranks of a fleet: rank 0 gathers the others, and these drive what it orders, store nothing,
 //! and end as it ends.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, unfit};
 use crate::measure::driving::driver_threads;
 use crate::measure::fleet_run::require_real_time;
 use crate::measure::preflight;
 use crate::measure::rank_usage::WindowUsage;
 use crate::measure::workload::{fit, of_each};
 use crate::progress::{Job, Progress};
-use crate::target::populate::{FleetPart, populate_part};
+use crate::target::populate::populate_part;
 use crate::target::resolved::external;
 use crate::target::subject::Subject;
 use base::{Exit, counted};
@@ -48,8 +48,7 @@ impl FleetAsked {
             if missing.len() != told {
                 told = missing.len();
                 let ranks = counted(missing.len(), "rank", "ranks");
-                let text = format!("waiting for {ranks} of the fleet at {}", self.place.leader);
-                job.step(&text);
+                job.step(&format!("waiting for {ranks} of the fleet at {}", self.place.leader));
             }
         })?;
         job.step(&format!("the fleet is complete: {} ranks", leader.size()));
@@ -72,8 +71,7 @@ impl FleetAsked {
         let options = self.options(&agreement);
         let mut follower = Follower::join(&options, threads, job.stop, &mut |why| job.step(why))?;
         loop {
-            let order = follower.next(job.stop)?;
-            let done = match (&order, work) {
+            let done = match (&follower.next(job.stop)?, work) {
                 (RunOrder::End { exit_code }, _) => return Ok(Exit::of_code(*exit_code)),
                 (RunOrder::Run(run), FleetWork::Drive(cell)) => {
                     let of = counted(run.options.connections as usize, "connection", "connections");
@@ -82,10 +80,9 @@ impl FleetAsked {
                     drive_share(&mut follower, &subject, cell, run, job.stop)
                 }
                 (RunOrder::Load { schema }, FleetWork::Load(_, spec)) => {
-                    let part = FleetPart { place: &self.place, schema: *schema };
-                    load_share(&mut follower, (&subject, spec), part, job)
+                    load_share(&mut follower, (&subject, spec), (&self.place, *schema), job)
                 }
-                _ => Err(LabError::Unfit("rank 0 orders what was not agreed on".to_owned())),
+                _ => Err(unfit("rank 0 orders what was not agreed on")),
             };
             if let Err(error) = done {
                 // The leader hears of it, unless it is the one who is lost.
@@ -131,10 +128,9 @@ impl FleetWork<'_> {
 fn require_reachable(server: &Server) -> LabResult<&External> {
     match server {
         Server::External(external) => Ok(external),
-        Server::Private(_) => Err(LabError::Unfit(
+        Server::Private(_) => Err(unfit(
             "--fleet drives one server that all ranks reach; start one (mydyno server start) and \
-             name it by --dsn"
-                .to_owned(),
+             name it by --dsn",
         )),
     }
 }
@@ -143,7 +139,7 @@ fn require_reachable(server: &Server) -> LabResult<&External> {
 fn load_share(
     follower: &mut Follower,
     (subject, spec): (&Subject, &LoadOptions),
-    part: FleetPart<'_>,
+    part: (&FleetPlace, u32),
     job: &Job<'_>,
 ) -> LabResult<()> {
     let ended = AtomicBool::new(false);

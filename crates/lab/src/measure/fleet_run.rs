@@ -1,17 +1,17 @@
 //! A run that a fleet drives: what rank 0 tells the others, and what it stores of them.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, unfit};
 use crate::measure::pacing::Concurrency;
 use base::{Dilation, counted};
-use drive::{Partner, RunOptions, RunReport, TransactionInfo, WorkerPlace};
-use fleet::{DividedWorkers, Leader, RankUsage, RunJob};
+use drive::{RunOptions, RunReport, WorkerPlace};
+use fleet::{DividedWorkers, Leader, RankUsage};
 use std::num::NonZeroU32;
 use store::StoredRank;
 
 /// The fleet that drives a run, as rank 0 has it.
 #[derive(Clone, Copy)]
 pub(crate) struct FleetRun<'a> {
-    leader: &'a Leader,
+    pub(crate) leader: &'a Leader,
     /// Driver threads of this rank, as if it were alone.
     threads: NonZeroU32,
     /// Connections, or terminals where these are fewer: each worker needs one.
@@ -32,7 +32,7 @@ impl<'a> FleetRun<'a> {
         require_real_time(dilation)?;
         let shares = concurrency.connections.min(concurrency.terminals.unwrap_or(u32::MAX));
         if shares < leader.size() {
-            return Err(LabError::Unfit(format!(
+            return Err(unfit(format!(
                 "{} ranks cannot share {}: give each rank one connection at least",
                 leader.size(),
                 counted(shares as usize, "connection or terminal", "connections or terminals")
@@ -42,19 +42,9 @@ impl<'a> FleetRun<'a> {
         Ok(FleetRun { leader, threads, shares })
     }
 
-    /// Of the ranks that are there by now.
-    fn workers(&self) -> DividedWorkers {
+    /// Driver threads of the ranks that are there by now.
+    pub(crate) fn workers(&self) -> DividedWorkers {
         self.leader.divide(self.threads, self.shares)
-    }
-
-    /// Driver threads of this rank.
-    pub(crate) fn own_threads(&self) -> u32 {
-        self.workers().own
-    }
-
-    /// Did somebody at another rank ask to stop?
-    pub(crate) fn is_stop_asked(&self) -> bool {
-        self.leader.is_stop_asked()
     }
 
     /// What this rank drives of a run with these options.
@@ -64,17 +54,6 @@ impl<'a> FleetRun<'a> {
         RunOptions { workers: workers.own, place: Some(place), ..options }
     }
 
-    /// The other ranks, for a run whose inputs have this seed.
-    pub(crate) fn partners(
-        &self,
-        options: &RunOptions,
-        input_seed: u64,
-        types: &'static [TransactionInfo],
-    ) -> Vec<Box<dyn Partner + 'a>> {
-        let job = RunJob { options: options.clone(), input_seed };
-        self.leader.partners(&job, &self.workers(), types)
-    }
-
     /// All ranks, as they are stored; `usage` is what this one used, `report` that of all.
     pub(crate) fn rows(&self, report: &RunReport, usage: RankUsage) -> Vec<StoredRank> {
         let others = self.leader.outcomes();
@@ -82,7 +61,7 @@ impl<'a> FleetRun<'a> {
         let of_all = report.window.as_ref().map_or(0, |window| window.primary_completed());
         let mut own = StoredRank {
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            driver_threads: self.own_threads(),
+            driver_threads: self.workers().own,
             primary_transactions: of_all.saturating_sub(of_others),
             ..StoredRank::default()
         };
@@ -96,10 +75,9 @@ pub(crate) fn require_real_time(dilation: Dilation) -> LabResult<()> {
     if dilation.is_none() {
         return Ok(());
     }
-    Err(LabError::Unfit(
+    Err(unfit(
         "a fleet drives in real time, and the time of this server is dilated: drive it from one \
-         process, or start it without --dilate"
-            .to_owned(),
+         process, or start it without --dilate",
     ))
 }
 

@@ -11,7 +11,7 @@ use analyse::{
 use base::{limits, percent, percent_at_most};
 use drive::{Control, Interval, Phase, RunReport};
 use series::{Gauges, TOLERANCE, WatchedSeries};
-use spec::{Length, Lengths, defaults};
+use spec::{Lengths, defaults};
 use std::time::Duration;
 use store::{RepeatResult, SampleBatch};
 
@@ -20,11 +20,9 @@ use store::{RepeatResult, SampleBatch};
 const LOOK_PARTS: u64 = 100;
 
 /// The phases of a run, and what ends them.
+#[derive(Default)]
 pub(crate) struct PhaseEnds {
-    warmup: Length,
-    window: Length,
-    interval: Duration,
-    asked: PrecisionAsked,
+    lengths: Lengths,
     phase: Phase,
     /// Intervals of the phase under way, and the count of them at which it is looked at again.
     intervals: u64,
@@ -48,36 +46,17 @@ pub(crate) struct PhaseEnds {
     /// End of the newest interval of the warm-up, from the start of the run.
     warmup_end_ns: u64,
     /// The window is a closed loop that finds the capacity.
-    is_capacity: bool,
-    capacity: Option<KnownCapacity>,
+    pub(crate) is_capacity: bool,
+    /// What that loop has shown.
+    pub(crate) capacity: Option<KnownCapacity>,
 }
 
 impl PhaseEnds {
     /// Of a run that is asked for, on servers with so much redo log together; 0 is not known.
     pub(crate) fn of(lengths: &Lengths, redo_bytes: f64) -> PhaseEnds {
-        PhaseEnds {
-            warmup: lengths.warmup,
-            window: lengths.window,
-            interval: lengths.interval,
-            asked: PrecisionAsked {
-                half_width_share: lengths.precision_share.unwrap_or(defaults::PRECISION_SHARE),
-                intervals_min: limits::AUTO_WINDOW_INTERVALS_MIN as usize,
-            },
-            phase: Phase::Warmup,
-            intervals: 0,
-            next_look: 0,
-            throughput: WatchedSeries::default(),
-            gauges: Gauges::of(redo_bytes),
-            steadiness: None,
-            has_arrived: false,
-            warmup_steady: None,
-            missing: Vec::new(),
-            window_arrived: false,
-            precision: None,
-            warmup_end_ns: 0,
-            is_capacity: false,
-            capacity: None,
-        }
+        let mut ends = PhaseEnds { lengths: *lengths, ..PhaseEnds::default() };
+        ends.gauges.redo_bytes = redo_bytes;
+        ends
     }
 
     /// Of the closed loop that finds the capacity before a run that is asked for. The end of its
@@ -86,16 +65,17 @@ impl PhaseEnds {
         PhaseEnds { is_capacity: true, ..PhaseEnds::of(&capacity::loop_of(asked), 0.0) }
     }
 
-    /// What the loop has shown.
-    pub(crate) fn capacity(&self) -> Option<KnownCapacity> {
-        self.capacity
+    /// How well the mean of an automatic window is to be known.
+    fn asked(&self) -> PrecisionAsked {
+        PrecisionAsked {
+            half_width_share: self.lengths.precision_share.unwrap_or(defaults::PRECISION_SHARE),
+            intervals_min: limits::AUTO_WINDOW_INTERVALS_MIN as usize,
+        }
     }
 
     /// Takes what was sampled beside the run.
     pub(crate) fn sampled(&mut self, batches: &[SampleBatch]) {
-        for batch in batches {
-            self.gauges.take(batch);
-        }
+        batches.iter().for_each(|batch| self.gauges.take(batch));
     }
 
     /// Takes an interval, and says whether its phase goes on.
@@ -105,7 +85,7 @@ impl PhaseEnds {
             self.warmup_end_ns = interval.end_offset_ns;
         }
         // What an interrupted run has of its last interval says little.
-        let is_short = u128::from(interval.length_ns()) * 2 < self.interval.as_nanos();
+        let is_short = u128::from(interval.length_ns()) * 2 < self.lengths.interval.as_nanos();
         if !self.is_auto() || is_short {
             return Control::Continue;
         }
@@ -133,8 +113,8 @@ impl PhaseEnds {
     /// Does the phase under way end by what it shows?
     fn is_auto(&self) -> bool {
         match self.phase {
-            Phase::Warmup => self.warmup.is_auto,
-            Phase::Window => self.window.is_auto,
+            Phase::Warmup => self.lengths.warmup.is_auto,
+            Phase::Window => self.lengths.window.is_auto,
             Phase::Drain => false,
         }
     }
@@ -142,18 +122,18 @@ impl PhaseEnds {
     /// Judges the phase under way: has it come to its end?
     fn look(&mut self) -> bool {
         if self.phase == Phase::Window && self.is_capacity {
-            let (known, is_enough) = capacity::look(self.throughput.values());
+            let (known, is_enough) = capacity::look(&self.throughput.values);
             self.capacity = known;
             return is_enough;
         }
         if self.phase == Phase::Window {
-            let found = precision(self.throughput.values(), &self.asked);
+            let found = precision(&self.throughput.values, &self.asked());
             self.precision = Some(found);
             return found.reached;
         }
         let mut watched = vec![Watched {
             name: "throughput",
-            values: self.throughput.values(),
+            values: &self.throughput.values,
             tolerance_share: TOLERANCE,
             negligible: 0.0,
         }];
@@ -199,7 +179,7 @@ impl PhaseEnds {
             notes.push(format!(
                 "the warm-up took the most that it may, {} s, and the server was not steady{}; \
                  allow it more",
-                self.warmup.most.as_secs(),
+                self.lengths.warmup.most.as_secs(),
                 self.why_unsteady()
             ));
         }
@@ -210,7 +190,7 @@ impl PhaseEnds {
                 self.missing.join(" and ")
             ));
         }
-        let took_most = u128::from(report.window_ns) >= self.window.most.as_nanos();
+        let took_most = u128::from(report.window_ns) >= self.lengths.window.most.as_nanos();
         if took_most
             && !self.window_arrived
             && let Some(found) = self.precision.filter(|found| !found.reached)
@@ -222,8 +202,8 @@ impl PhaseEnds {
             notes.push(format!(
                 "the window took the most that it may, {} s, and {known}, where ± {} was asked \
                  for; allow it more, or ask for less",
-                self.window.most.as_secs(),
-                percent(self.asked.half_width_share)
+                self.lengths.window.most.as_secs(),
+                percent(self.asked().half_width_share)
             ));
         }
         notes
@@ -250,13 +230,12 @@ impl PhaseEnds {
 
     /// The first series that is not steady.
     fn unsteady(&self) -> Option<&Trend> {
-        let trends = &self.steadiness.as_ref()?.trends;
-        trends.iter().find(|trend| !trend.steady)
+        self.steadiness.as_ref()?.trends.iter().find(|trend| !trend.steady)
     }
 
     /// May the run that is in the warm-up, or in the window, end before its time?
     pub(crate) fn may_end_early(&self, in_warmup: bool) -> bool {
-        self.window.is_auto || (in_warmup && self.warmup.is_auto)
+        self.lengths.window.is_auto || (in_warmup && self.lengths.warmup.is_auto)
     }
 
     /// What the warm-up or the window waits for, where it is automatic, in a run that has gone on
@@ -264,27 +243,27 @@ impl PhaseEnds {
     pub(crate) fn awaited(&self, in_warmup: bool, elapsed: Duration) -> Option<Awaited> {
         if in_warmup {
             let unsteady = self.unsteady().map(|trend| trend.name);
-            return self.warmup.is_auto.then(|| Awaited::Steadiness {
+            return self.lengths.warmup.is_auto.then(|| Awaited::Steadiness {
                 of: unsteady.or_else(|| self.gauges.silent()).or_else(|| {
                     self.gauges.is_unsettled().then_some("write amplification of the flash")
                 }),
                 so_far: elapsed,
-                most: self.warmup.most,
+                most: self.lengths.warmup.most,
             });
         }
         let found = self.precision.as_ref();
-        let needed = found.and_then(|found| found.intervals_needed);
-        let about = needed.and_then(|values| {
-            let interval_s = self.interval.as_secs_f64() * f64::from(self.throughput.merged());
+        let about = found.and_then(|found| found.intervals_needed).and_then(|values| {
+            let interval_s =
+                self.lengths.interval.as_secs_f64() * f64::from(self.throughput.merged);
             let about = Duration::try_from_secs_f64(values as f64 * interval_s).ok();
-            about.filter(|about| *about < self.window.most)
+            about.filter(|about| *about < self.lengths.window.most)
         });
-        self.window.is_auto.then(|| Awaited::Precision {
-            asked_share: self.asked.half_width_share,
+        self.lengths.window.is_auto.then(|| Awaited::Precision {
+            asked_share: self.asked().half_width_share,
             reached_share: found.and_then(|found| found.half_width_share),
             so_far: elapsed.saturating_sub(Duration::from_nanos(self.warmup_end_ns)),
             about,
-            most: self.window.most,
+            most: self.lengths.window.most,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks,
 //! everything stored as it comes.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabError, LabResult, unfit};
 use crate::measure::before::{BeforeRun, before};
 use crate::measure::changed_variables::note_on_changed;
 use crate::measure::check::{check, record, unexpected};
@@ -12,6 +12,7 @@ use crate::measure::failed_transactions::{TRANSACTION_ERRORS, all_errors, refusa
 use crate::measure::fleet_run::FleetRun;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::pacing::{self, Concurrency};
+use crate::measure::planned_row::planned_row;
 use crate::measure::preflight::{self, ServerTold};
 use crate::measure::prepared;
 use crate::measure::records::{failures_of, in_flight_of, result_of, times_of};
@@ -26,14 +27,14 @@ use crate::target::subject::Subject;
 use base::{Exit, clock};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use fleet::Leader;
-use plan::size_in_warehouses;
+use plan::{PlannedCell, size_in_warehouses};
 use spec::{Cell, Load, Server, Topology, WorkloadKind};
 use std::iter;
 use store::{
     DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, RampId, RepeatId, RepeatResult,
     Results,
 };
-use tpcc::{CheckSet, InputCounters};
+use tpcc::{CheckSet, InputCounters, TpccWorkload};
 use wire::{ConnectError, Connector};
 
 /// Where a cell belongs.
@@ -42,7 +43,7 @@ pub(crate) struct RepeatPlace<'a> {
     pub(crate) results: &'a Results,
     pub(crate) lab: LabId,
     /// The cell as far as it is known before its server is.
-    pub(crate) planned: &'a NewCell,
+    pub(crate) planned: &'a PlannedCell,
     /// Of the cell in the lab, from 1: a point of a ramp has one of its own.
     pub(crate) ordinal: u32,
     /// Which measurement of the cell, from 1.
@@ -59,15 +60,8 @@ pub(crate) struct RepeatPlace<'a> {
     pub(crate) fleet: Option<&'a Leader>,
 }
 
-/// How a measurement ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MeasuredRepeat {
-    pub(crate) repeat: RepeatId,
-    /// Ok, Interrupted, ServerFailed, CheckFailed, Environment (no room) or Failed.
-    pub(crate) exit: Exit,
-}
-
-/// Measures one cell. A run that fails is stored as failed, and its place in the store returned.
+/// Measures one cell. A run that fails is stored as failed, and its place in the store returned,
+/// with Ok, Interrupted, ServerFailed, CheckFailed, Environment (no room) or Failed.
 ///
 /// # Errors
 /// Where it could not begin, or the results file cannot be written.
@@ -76,7 +70,7 @@ pub(crate) fn measure(
     subject: &Subject,
     cell: &Cell,
     job: &Job<'_>,
-) -> LabResult<MeasuredRepeat> {
+) -> LabResult<(RepeatId, Exit)> {
     let mut watch = Stopwatch::begin();
     subject.require_armed()?;
     let _clock = clock::dilate(subject.dilation());
@@ -92,7 +86,7 @@ pub(crate) fn measure(
     let new = NewRepeat {
         cell: place.results.begin_cell(place.lab, &new_cell)?,
         ordinal: place.repeat,
-        my_cnf: subject.my_cnf(),
+        my_cnf: subject.instance().map(|instance| instance.my_cnf()),
         seed: Some(place.seed),
         driver_threads: Some(threads),
         dilation: subject.dilation().factor(),
@@ -104,9 +98,7 @@ pub(crate) fn measure(
         Some(ramp) => place.results.begin_ramp_point(ramp, &new)?,
         None => place.results.begin_repeat(&new)?,
     };
-    for note in place.notes {
-        place.results.record_note(repeat, note)?;
-    }
+    place.notes.iter().try_for_each(|note| place.results.record_note(repeat, note))?;
     // Each is stored as it is told: what kills this process leaves it.
     let mut not_stored = None;
     let mut storing = |progress: Progress<'_>| {
@@ -137,7 +129,7 @@ pub(crate) fn measure(
         Err(error @ LabError::Store(_)) => return Err(error),
         Err(error) => return Err(measurement.broken_off(error)?),
     };
-    if subject.is_emulated()
+    if subject.placed.is_emulated()
         && let Some(factor) = analyse::measurement(place.results, repeat)?.dilation_needed
     {
         job.note(&format!(
@@ -145,7 +137,7 @@ pub(crate) fn measure(
              have been, as far as this run tells (--dilate auto looks for the least)"
         ));
     }
-    not_stored.map_or(Ok(MeasuredRepeat { repeat, exit }), |error| Err(error.into()))
+    not_stored.map_or(Ok((repeat, exit)), |error| Err(error.into()))
 }
 
 /// Driver threads of this process, and the fleet that they are part of.
@@ -159,15 +151,14 @@ fn drivers<'a>(
     let Some(leader) = leader else {
         return Ok((threads, None));
     };
-    if subject.topology() == Topology::PrimaryReplicas {
-        return Err(LabError::Unfit(
+    if subject.topology == Topology::PrimaryReplicas {
+        return Err(unfit(
             "a rank of a fleet does not know the orders of the others, so it cannot tell which \
-             reads of a replica are stale; drive primary and replicas from one process"
-                .to_owned(),
+             reads of a replica are stale; drive primary and replicas from one process",
         ));
     }
     let fleet = FleetRun::of(leader, concurrency, (threads, subject.dilation()))?;
-    Ok((fleet.own_threads(), Some(fleet)))
+    Ok((fleet.workers().own, Some(fleet)))
 }
 
 /// What is to be known of a measurement before it begins.
@@ -183,7 +174,7 @@ fn notes(subject: &Subject, cell: &Cell, begun: &BeforeRun) -> Vec<String> {
 
 /// The cell with what its server tells.
 fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &BeforeRun) -> NewCell {
-    let (planned, load) = (place.planned, &cell.load);
+    let (planned, load) = (planned_row(place.planned), &cell.load);
     let mut settings = planned.settings.clone();
     // What was found is what was planned, where that says it.
     settings.retain(|(name, _)| begun.fitted.settings.iter().all(|(found, _)| found != name));
@@ -200,7 +191,7 @@ fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &Befor
     NewCell {
         ordinal: place.ordinal,
         engine: match &cell.server {
-            Server::Private(_) => planned.engine.clone(),
+            Server::Private(_) => planned.engine,
             Server::External(_) => engine_name(subject, &begun.server),
         },
         server_version: begun.server.version.clone(),
@@ -225,7 +216,7 @@ fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &Befor
         places: subject.placed.places.clone(),
         settings,
         preset: subject.configured.as_ref().map(|one| one.preset.clone()),
-        ..planned.clone()
+        ..planned
     }
 }
 
@@ -253,8 +244,7 @@ impl Measurement<'_, '_> {
         watch.lap("seeing whether the host is quiet", job);
         let redo_bytes = begun.redo_bytes() * f64::from(self.subject.instances());
         let mut lengths = PhaseEnds::of(&self.cell.lengths, redo_bytes);
-        let driven = self.drive(&mut lengths);
-        let (report, paced) = match driven {
+        let (report, rates) = match self.drive(&mut lengths) {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
                 return self.failed_after(&RunReport::default(), error.into());
             }
@@ -262,7 +252,7 @@ impl Measurement<'_, '_> {
         };
         watch.lap("connecting, warm-up, window and drain", job);
         job.notes(lengths.finish(&report));
-        job.notes(begun.fitted.workload.replica_note());
+        job.notes(begun.fitted.workload.tpcc().and_then(TpccWorkload::replica_note));
         job.notes(pacing::notes_after(&self.cell.lengths, begun.fitted.concurrency, &report));
         self.results.put(self.repeat, &failures_of(&report.totals.failed_tries))?;
         if begun.fitted.tpcc.is_some() {
@@ -280,8 +270,7 @@ impl Measurement<'_, '_> {
                 let reason = "the load was interrupted before the server was ended";
                 return self.fail(Exit::Interrupted, "interrupted", reason);
             }
-            let result = pacing::complete(result_of(&report, None), paced, None);
-            self.finish(&report, &lengths.complete(result))?;
+            self.finish(&report, &lengths.complete(result_of(&report, None, rates)))?;
             return self.recover(drill, &report);
         }
         job.notes(self.resolve_prepared()?);
@@ -295,14 +284,11 @@ impl Measurement<'_, '_> {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
         }
-        let judged = pacing::judge(begun.fitted.concurrency, begun.configured(), &report);
-        if let Some(judged) = &judged {
-            self.results.put(self.repeat, &judged.requirements)?;
-        }
         let sums = begun.fitted.tpcc.is_some().then_some((&begun.facts, &facts));
-        let result = result_of(&report, sums);
-        let result = pacing::complete(result, paced, judged.as_ref());
-        let result = lengths.complete(result);
+        let mut result = lengths.complete(result_of(&report, sums, rates));
+        let (concurrency, configured) = (begun.fitted.concurrency, begun.configured());
+        let requirements = pacing::judge(&mut result, concurrency, configured, &report);
+        self.results.put(self.repeat, &requirements)?;
         self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
         let ended = self.prove(&report, &facts)?;
@@ -329,16 +315,13 @@ impl Measurement<'_, '_> {
     /// transactions failed, or the user ended it.
     fn prove(&self, report: &RunReport, facts: &Facts) -> LabResult<Option<Exit>> {
         let begun = self.begun;
-        let mismatch = match report.partners_lost {
-            0 => begun.fitted.workload.mismatch(report, (&begun.facts, facts)),
-            _ => None,
-        };
-        if let Some(reason) = mismatch {
+        if report.partners_lost == 0
+            && let Some(reason) = begun.fitted.workload.mismatch(report, (&begun.facts, facts))
+        {
             return self.fail(Exit::CheckFailed, "check_failed", &reason).map(Some);
         }
         if report.totals.errors > 0 && self.subject.no_room().is_some() {
-            let errors = all_errors(report);
-            return self.fail(Exit::Failed, TRANSACTION_ERRORS, &errors).map(Some);
+            return self.fail(Exit::Failed, TRANSACTION_ERRORS, &all_errors(report)).map(Some);
         }
         // Who ends a run early keeps its numbers, where it has any.
         let window = report.window.as_ref();
@@ -361,7 +344,8 @@ impl Measurement<'_, '_> {
     /// several servers did in the window.
     fn finish(&self, report: &RunReport, result: &RepeatResult) -> LabResult<()> {
         // The first server is written to.
-        let replicas = self.begun.fitted.workload.replica_reads();
+        let replicas = self.begun.fitted.workload.tpcc().map(TpccWorkload::replica_reads);
+        let replicas = replicas.unwrap_or_default();
         self.results.put(self.repeat, replicas.get(1..).unwrap_or_default())?;
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
@@ -388,7 +372,7 @@ impl Measurement<'_, '_> {
 
     /// Did the user ask for an end, at this rank or another?
     fn is_stopped(&self) -> bool {
-        self.job.is_stop_asked() || self.fleet.is_some_and(|fleet| fleet.is_stop_asked())
+        self.job.is_stop_asked() || self.fleet.is_some_and(|fleet| fleet.leader.is_stop_asked())
     }
 
     /// Did the server of a drill end before the fault came, by what stops this process too?
@@ -430,8 +414,7 @@ impl Measurement<'_, '_> {
             }
             AbortCause::PartnerLost => self.fail(Exit::Failed, "rank_lost", &abort.reason),
             AbortCause::Useless => {
-                let errors = all_errors(report);
-                let reason = format!("{}: {errors}", abort.reason);
+                let reason = format!("{}: {}", abort.reason, all_errors(report));
                 self.fail(Exit::Failed, TRANSACTION_ERRORS, &reason)
             }
         }
@@ -460,12 +443,10 @@ impl Measurement<'_, '_> {
     fn store_failure(&self, report: &RunReport, error: LabError) -> LabResult<Exit> {
         let error = self.subject.explain(error);
         // A server that answered before and cannot be reached now is gone.
-        let unreachable = matches!(error, LabError::Connect(ConnectError::Unreachable { .. }));
-        let (exit, code) = match error.exit() {
-            _ if unreachable => (Exit::ServerFailed, "server_died"),
-            Exit::ServerFailed => (Exit::ServerFailed, "server_died"),
-            exit => (exit, "failed"),
-        };
+        let is_gone = error.exit() == Exit::ServerFailed
+            || matches!(error, LabError::Connect(ConnectError::Unreachable { .. }));
+        let (exit, code) =
+            if is_gone { (Exit::ServerFailed, "server_died") } else { (error.exit(), "failed") };
         self.fail(exit, code, &with_silence(error.to_string(), report))
     }
 
@@ -493,8 +474,7 @@ impl Measurement<'_, '_> {
         };
         watch.lap("checking", job);
         if checks.is_empty() {
-            let note = format!("workload {} has no checks", self.cell.load.workload);
-            job.note(&note);
+            job.note(&format!("workload {} has no checks", self.cell.load.workload));
             return Ok(Exit::Ok);
         }
         let is_driven = self.cell.load.workload == WorkloadKind::TpccMysql

@@ -16,6 +16,7 @@ pub(crate) mod lengths;
 pub(crate) mod measurement;
 pub(crate) mod observing;
 pub(crate) mod pacing;
+pub(crate) mod planned_row;
 pub(crate) mod preflight;
 pub(crate) mod prepared;
 pub(crate) mod quiet;

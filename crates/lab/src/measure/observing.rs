@@ -107,7 +107,7 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
     ];
     let status = |server: &Subject| ServerSource::new(server.connect.clone());
     sources.extend(summed(subject.each().map(status)));
-    if subject.topology().is_one_database() {
+    if subject.topology.is_one_database() {
         for (server, number) in subject.each().zip(1..) {
             sources.push(Box::new(NodeSource::new(server.connect.clone(), number)));
         }

@@ -1,15 +1,14 @@
 //! Terminals and schedules of a measurement: how many, how fast, and what the clauses say of the
 //! result.
 
-use crate::error::{LabError, LabResult};
-use crate::measure::capacity::KnownCapacity;
+use crate::error::{LabResult, unfit};
 use crate::measure::records::{phase_of, totals_of};
 use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Merge, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
 use std::time::Duration;
 use store::{PacedInterval, RepeatResult, ScheduleCounts, StoredRequirement, TimeKind, TimeRow};
-use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
+use tpcc::terminal_times::{TERMINALS_PER_WAREHOUSE, ceiling, terminals};
 use tpcc::verdicts::{MeasuredRun, WINDOW_MIN};
 use tpcc::{InputCounters, Transaction, verdicts};
 
@@ -42,7 +41,7 @@ impl Concurrency {
         let used = load.warehouses.unwrap_or(loaded).0;
         let active = Warehouses(used.saturating_sub(load.inactive_warehouses));
         if active.0 == 0 {
-            return Err(LabError::Unfit(format!(
+            return Err(unfit(format!(
                 "--inactive-warehouses {} leaves none of {used} warehouses with terminals; name \
                  fewer",
                 load.inactive_warehouses
@@ -53,20 +52,17 @@ impl Concurrency {
         }
         let by_default = u64::from(active.0) * u64::from(TERMINALS_PER_WAREHOUSE);
         let wanted = load.terminals.map_or(by_default, u64::from);
-        let terminals = u32::try_from(wanted)
-            .ok()
-            .filter(|terminals| *terminals <= limits::TERMINALS_MAX)
-            .ok_or_else(|| {
-                LabError::Unfit(format!(
-                    "{} warehouses have {wanted} terminals, but a run has at most {}; use fewer \
-                     with -w",
-                    active.0,
-                    limits::TERMINALS_MAX
-                ))
-            })?;
+        if wanted > u64::from(limits::TERMINALS_MAX) {
+            return Err(unfit(format!(
+                "{active} warehouses have {wanted} terminals, but a run has at most {}; use fewer \
+                 with -w",
+                limits::TERMINALS_MAX
+            )));
+        }
+        let terminals = wanted as u32;
         let connections = load.connections.first().unwrap_or(terminals);
         if connections > limits::CONNECTIONS_MAX {
-            return Err(LabError::Unfit(format!(
+            return Err(unfit(format!(
                 "{terminals} terminals would have a connection each, but a run has at most {}; let \
                  them share some with -c",
                 limits::CONNECTIONS_MAX
@@ -80,7 +76,7 @@ impl Concurrency {
 /// ramp its largest count, else as many as were asked for, else one for each terminal.
 ///
 /// # Errors
-/// [`LabError::Unfit`] where that is more than a run may have.
+/// [`unfit`] where that is more than a run may have.
 pub(crate) fn connections_most(load: &Load, loaded: Warehouses) -> LabResult<u32> {
     match &load.connections {
         Connections::Ramp(limits) => Ok(limits.connections_max),
@@ -122,10 +118,9 @@ pub(crate) fn notes(
     let warehouses = concurrency.active.counted();
     if configured.0 > active {
         notes.push(format!(
-            "{} of {} warehouses are inactive (clause 4.2.2): they have rows and no terminals, and \
-             no transaction is for them",
-            configured.0 - active,
-            configured.0
+            "{} of {configured} warehouses are inactive (clause 4.2.2): they have rows and no \
+             terminals, and no transaction is for them",
+            configured.0 - active
         ));
     }
     let by_clause = u64::from(active) * u64::from(TERMINALS_PER_WAREHOUSE);
@@ -180,19 +175,18 @@ fn note_on_warmup(warmup: Duration) -> Option<String> {
 }
 
 fn note_on_window(window: Duration) -> Option<String> {
-    let deferred = if window.as_secs_f64() < verdicts::DEFERRED_P90_MAX_S {
+    let least_s = verdicts::DEFERRED_P90_MAX_S;
+    let deferred = (window.as_secs_f64() < least_s).then(|| {
         format!(
-            "; in less than {} s nothing can be said of deferred deliveries (clause 2.7.2.2)",
-            verdicts::DEFERRED_P90_MAX_S
+            "; in less than {least_s} s nothing can be said of deferred deliveries (clause 2.7.2.2)"
         )
-    } else {
-        String::new()
-    };
+    });
     (window < WINDOW_MIN).then(|| {
         format!(
             "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs \
-             more{deferred}",
-            WINDOW_MIN.as_secs() / 60
+             more{}",
+            WINDOW_MIN.as_secs() / 60,
+            deferred.unwrap_or_default()
         )
     })
 }
@@ -224,8 +218,7 @@ pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedIn
                 add(TimeKind::Keying, Some(transaction), &terminals.keying[index]);
                 add(TimeKind::Think, Some(transaction), &terminals.think[index]);
             }
-            let delivery = Some(Transaction::Delivery);
-            add(TimeKind::Acknowledgement, delivery, &terminals.acknowledgement);
+            add(TimeKind::Acknowledgement, Some(Transaction::Delivery), &terminals.acknowledgement);
             None
         }
     };
@@ -238,56 +231,21 @@ pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedIn
     })
 }
 
-/// Rates and bounds of a run, besides what it counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Paced {
-    pub(crate) capacity: Option<KnownCapacity>,
-    pub(crate) rate_per_s: Option<f64>,
-}
-
-/// Adds to a result what pacing knows of it.
-pub(crate) fn complete(
-    result: RepeatResult,
-    paced: Paced,
-    verdicts: Option<&Judged>,
-) -> RepeatResult {
-    RepeatResult {
-        capacity_per_s: paced.capacity.map(|known| known.per_s),
-        capacity_precision_share: paced.capacity.and_then(|known| known.half_width_share),
-        rate_per_s: paced.rate_per_s,
-        ceiling_nopm: verdicts.map(|judged| judged.ceiling.nopm),
-        ceiling_deviation_nopm: verdicts.map(|judged| judged.ceiling.nopm_deviation),
-        new_orders_within_window: verdicts.map(|judged| judged.new_orders),
-        pending_deliveries: verdicts.map(|judged| judged.pending_deliveries),
-        efficiency: verdicts.and_then(|judged| judged.efficiency),
-        ..result
-    }
-}
-
-/// What the clauses say of a run with terminals.
-pub(crate) struct Judged {
-    ceiling: Ceiling,
-    /// That began and ended in the window.
-    new_orders: u64,
-    /// At the end of the window.
-    pending_deliveries: u64,
-    efficiency: Option<f64>,
-    pub(crate) requirements: Vec<StoredRequirement>,
-}
-
-/// Judges the window of a run with terminals, where it had one.
+/// Judges the window of a run with terminals, where it had one: adds to its result what the clauses
+/// say of it, and returns what they require.
 pub(crate) fn judge(
+    result: &mut RepeatResult,
     concurrency: Concurrency,
     configured: Warehouses,
     report: &RunReport,
-) -> Option<Judged> {
-    let terminals = concurrency.terminals?;
-    let window = report.window.as_ref()?;
+) -> Vec<StoredRequirement> {
+    let (Some(terminals), Some(window)) = (concurrency.terminals, &report.window) else {
+        return Vec::new();
+    };
     let window_s = report.window_ns as f64 / 1e9;
     // Clause 5.4.2 takes what began and ended in the window.
     let within_window: [Times; 5] = std::array::from_fn(|index| {
-        let ended = &window.transactions[index].latency;
-        ended.without(&report.totals.begun_before_window[index])
+        window.transactions[index].latency.without(&report.totals.begun_before_window[index])
     });
     let new_orders = within_window[Transaction::NewOrder.index()].count();
     let ceiling = ceiling(terminals, window_s);
@@ -304,13 +262,12 @@ pub(crate) fn judge(
         think: std::array::from_fn(|index| times_of(&window.terminals.think[index])),
         inputs: &InputCounters::from(report.counters),
     };
-    Some(Judged {
-        ceiling,
-        new_orders,
-        pending_deliveries: pending_deliveries(report).count(),
-        efficiency: measured.efficiency(),
-        requirements: measured.requirements(),
-    })
+    result.ceiling_nopm = Some(ceiling.nopm);
+    result.ceiling_deviation_nopm = Some(ceiling.nopm_deviation);
+    result.new_orders_within_window = Some(new_orders);
+    result.pending_deliveries = Some(pending_deliveries(report).count());
+    result.efficiency = measured.efficiency();
+    measured.requirements()
 }
 
 /// Deliveries that ended in the window, and those that were pending at its end, with their age: a

@@ -1,8 +1,8 @@
 //! Before a run: do the meters that were asked for say something, does the server leave room for
 //! what is asked, and does this process?
 
-use crate::error::{LabError, LabResult, WhileDoing};
-use base::{Session, SessionError};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
+use base::Session;
 use observe::{ExporterSource, MeterSource, Readings, SampleSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use spec::Meters;
@@ -18,36 +18,29 @@ const EXTRA_CONNECTIONS: u64 = 3;
 const LEAVING_PATIENCE: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Prepared statements of a connection.
-#[derive(Clone, Copy)]
-pub(crate) struct PreparedStatements(pub(crate) u32);
-
 /// Files that this process needs beside its sockets.
 const EXTRA_FILES: u64 = 64;
 
-async fn number(session: &mut Connection, sql: &str, column: usize) -> Result<u64, SessionError> {
-    let answer = session.query(sql).await?;
-    let value = answer.row(0).map_or(Ok(0), |row| row.int(column))?;
-    Ok(u64::try_from(value).unwrap_or(0))
+async fn number(session: &mut Connection, sql: &str, column: usize) -> LabResult<u64> {
+    let answer = session.query(sql).await;
+    let value = answer.and_then(|of| of.row(0).map_or(Ok(0), |row| row.int(column)));
+    Ok(u64::try_from(value.doing("reading the server's limits")?).unwrap_or(0))
 }
 
-/// Checks that the server has room for `connections` connections with so many prepared statements
+/// Checks that the server has room for `connections` connections with `statements` prepared ones
 /// each, and takes writes.
 ///
 /// # Errors
 /// [`LabError::Unfit`] with the value that is needed.
 pub(crate) async fn check_server(
     session: &mut Connection,
-    connections: u32,
-    statements: PreparedStatements,
+    (connections, statements): (u32, u32),
 ) -> LabResult<()> {
-    let PreparedStatements(statements) = statements;
-    let failed = |error| LabError::Session { doing: "reading the server's limits", error };
     let connected = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
-    let limit = number(session, "SELECT @@global.max_connections", 0).await.map_err(failed)?;
+    let limit = number(session, "SELECT @@global.max_connections", 0).await?;
     let asked_at = Instant::now();
     let (in_use, needed) = loop {
-        let in_use = number(session, connected, 1).await.map_err(failed)?;
+        let in_use = number(session, connected, 1).await?;
         // The session that asks is among those in use, and one of the extra ones.
         let needed = in_use + u64::from(connections) + EXTRA_CONNECTIONS - 1;
         if limit >= needed || asked_at.elapsed() > LEAVING_PATIENCE {
@@ -56,29 +49,26 @@ pub(crate) async fn check_server(
         reactor::sleep_until(Instant::now() + LOOK_EVERY).await;
     };
     if limit < needed {
-        return Err(LabError::Unfit(format!(
+        return Err(unfit(format!(
             "max_connections of the server is {limit}, but {connections} connections and the \
              {in_use} that are open need {needed}; run SET GLOBAL max_connections = {needed} (a \
              private server: set it to that), or use at most {} connections",
             (limit + 1).saturating_sub(in_use + EXTRA_CONNECTIONS)
         )));
     }
-    let prepared = "SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'";
-    let in_use = number(session, prepared, 1).await.map_err(failed)?;
-    let sql = "SELECT @@global.max_prepared_stmt_count";
-    let limit = number(session, sql, 0).await.map_err(failed)?;
+    let in_use = number(session, "SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'", 1).await?;
+    let limit = number(session, "SELECT @@global.max_prepared_stmt_count", 0).await?;
     let needed = in_use + u64::from(connections) * u64::from(statements);
     if limit < needed {
-        return Err(LabError::Unfit(format!(
+        return Err(unfit(format!(
             "max_prepared_stmt_count of the server is {limit}, but {connections} connections with \
              {statements} statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = \
              {needed} (a private server: set it to that), or use fewer connections"
         )));
     }
-    let sql = "SELECT @@global.read_only OR @@global.innodb_read_only";
-    if number(session, sql, 0).await.map_err(failed)? == 1 {
-        return Err(LabError::Unfit(
-            "the server is read-only; run SET GLOBAL read_only = 0, or name the primary".to_owned(),
+    if number(session, "SELECT @@global.read_only OR @@global.innodb_read_only", 0).await? == 1 {
+        return Err(unfit(
+            "the server is read-only; run SET GLOBAL read_only = 0, or name the primary",
         ));
     }
     Ok(())
@@ -103,7 +93,7 @@ fn check_meter(meter: &mut dyn SampleSource, stop: &AtomicBool) -> LabResult<()>
     match meter.read(&mut Readings::default(), stop) {
         Ok(()) => Ok(()),
         Err(_) if stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),
-        Err(error) => Err(LabError::Unfit(store::redact(&error.to_string()))),
+        Err(error) => Err(unfit(store::redact(&error.to_string()))),
     }
 }
 
@@ -114,16 +104,13 @@ fn check_meter(meter: &mut dyn SampleSource, stop: &AtomicBool) -> LabResult<()>
 pub(crate) fn raise_file_limit(connections: u32) -> LabResult<()> {
     let needed = u64::from(connections) + EXTRA_FILES;
     let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
     let raised = Rlimit { current: Some(needed), maximum: limit.maximum };
-    if limit.maximum.is_none_or(|maximum| maximum >= needed)
-        && setrlimit(Resource::Nofile, raised).is_ok()
+    if limit.current.is_none_or(|current| current >= needed)
+        || setrlimit(Resource::Nofile, raised).is_ok()
     {
         return Ok(());
     }
-    Err(LabError::Unfit(format!(
+    Err(unfit(format!(
         "{connections} connections need {needed} open files, but this process may have {}; raise \
          `ulimit -n`",
         limit.maximum.or(limit.current).unwrap_or(0)

@@ -1,12 +1,12 @@
 //! Transactions over shards that are prepared, and have nobody who coordinates them any more.
 
-use crate::error::{LabError, LabResult};
-use crate::target::sessions::{with_session, with_sessions};
+use crate::error::{LabResult, unfit};
+use crate::target::sessions::{answered, on_shards, with_session};
 use base::Since;
 use drive::Schemas;
 use tpcc::ShardRanges;
 use tpcc::xa::{XaError, resolve as resolve_prepared};
-use wire::{Connection, Connector, ServerInfo};
+use wire::{Connector, ServerInfo};
 
 /// Refuses servers that lose what is prepared when its connection is lost.
 ///
@@ -18,7 +18,7 @@ pub(crate) fn require_kept(databases: &Schemas<Connector>) -> LabResult<()> {
             let server = session.server();
             match keeps_prepared(server) {
                 true => Ok(()),
-                false => Err(LabError::Unfit(format!(
+                false => Err(unfit(format!(
                     "--xa: shard {shard} is on {} {}, which rolls a prepared transaction back when \
                      its connection is lost, so that nothing could be recovered; use MySQL 5.7.7, \
                      MariaDB 10.5 or a later one",
@@ -46,15 +46,13 @@ pub(crate) fn resolve(
     shards: &ShardRanges,
     needs: bool,
 ) -> LabResult<Option<String>> {
-    let resolved = with_sessions(databases, async |sessions: &mut [Connection]| {
-        Ok(resolve_prepared(&mut shards.sessions(sessions)).await)
-    })?;
-    match resolved {
+    let resolving = on_shards(databases, shards, async |parts| Ok(resolve_prepared(parts).await));
+    match answered(resolving)? {
         Ok(resolved) => Ok(resolved.note()),
         Err(error @ XaError::NotListed { .. }) if !needs => {
             Ok(Some(format!("prepared transactions were not looked for: {error}")))
         }
-        Err(error) => Err(LabError::Unfit(error.to_string())),
+        Err(error) => Err(unfit(error)),
     }
 }
 

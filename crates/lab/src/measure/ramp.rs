@@ -2,18 +2,19 @@
 //! target saturates. Every point is stored when it ends, so that a ramp which was interrupted goes
 //! on from its points.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabError, LabResult, unfit};
 use crate::eta::Eta;
 use crate::measure::check::{check_subject, record};
-use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
-use crate::measure::seeds::{PointRepeat, seed_of_point};
+use crate::measure::measurement::{RepeatPlace, measure};
+use crate::measure::planned_row::planned_row;
+use crate::measure::seeds::seed_of_point;
 use crate::progress::{Job, Progress};
 use crate::stop;
 use crate::target::disk_space;
 use crate::target::subject::Subject;
 use analyse::{Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
 use base::{Exit, clock, counted};
-use spec::{Cell, Connections, Load, RampLimits};
+use spec::{Cell, Connections, RampLimits};
 use std::time::{Duration, Instant};
 use store::{NewCell, NewRamp, NewRepeat, RampId, Repeat, RepeatFailure, RepeatId};
 use tpcc::CheckSet;
@@ -62,10 +63,8 @@ pub(crate) fn store_failed_ramp(
     if is_of_count(&failure.reason_code) {
         failure.reason_code = "failed".to_owned();
     }
-    let repeat = points.store_failed(connections, &ids(&good), &failure)?;
-    for note in place.notes {
-        place.results.record_note(repeat, note)?;
-    }
+    let repeat = points.store_failed(connections, &good, &failure)?;
+    place.notes.iter().try_for_each(|note| place.results.record_note(repeat, note))?;
     Ok(place.results.finish_ramp(points.id)?)
 }
 
@@ -84,19 +83,19 @@ struct Points<'a> {
 impl Points<'_> {
     /// Where the next measurement of a count goes: its cell and repeat. Repeats of this ramp that
     /// do not count are measured again as further attempts.
-    fn next_of(&self, connections: u32, counted: &[RepeatId]) -> LabResult<(u32, u32)> {
+    fn next_of(&self, connections: u32, good: &[RampPoint]) -> LabResult<(u32, u32)> {
         let RepeatPlace { results, lab, .. } = self.place;
         let cells = results.ramp_cells(lab, self.place.ordinal)?;
         let Some(cell) = cells.iter().find(|cell| cell.what.connections == connections) else {
             let all = results.cells(lab)?;
-            let last = all.iter().map(|cell| cell.what.ordinal).max().unwrap_or(0);
-            return Ok((last.max(self.place.planned_cells) + 1, 1));
+            let planned = self.place.planned_cells;
+            let last = all.iter().map(|cell| cell.what.ordinal).fold(planned, u32::max);
+            return Ok((last + 1, 1));
         };
         let mine: Vec<RepeatId> = self.stored()?.iter().map(|repeat| repeat.id).collect();
         let repeats = results.repeats(cell.id)?;
-        let again = repeats
-            .iter()
-            .find(|repeat| mine.contains(&repeat.id) && !counted.contains(&repeat.id));
+        let is_good = |id: RepeatId| good.iter().any(|point| point.repeat_id == id.0);
+        let again = repeats.iter().find(|one| mine.contains(&one.id) && !is_good(one.id));
         let last = repeats.iter().map(|repeat| repeat.ordinal).max();
         let repeat = again.map_or(last.unwrap_or(0) + 1, |repeat| repeat.ordinal);
         Ok((cell.what.ordinal, repeat))
@@ -115,18 +114,20 @@ impl Points<'_> {
     fn store_failed(
         &self,
         connections: u32,
-        counted: &[RepeatId],
+        good: &[RampPoint],
         failure: &RepeatFailure,
     ) -> LabResult<RepeatId> {
         let RepeatPlace { results, lab, .. } = self.place;
-        let (ordinal, repeat) = self.next_of(connections, counted)?;
+        let (ordinal, repeat) = self.next_of(connections, good)?;
         let siblings = results.ramp_cells(lab, self.place.ordinal)?;
         let same = siblings.iter().find(|cell| cell.what.connections == connections);
         let point_of = |what: &NewCell| NewCell { ordinal, connections, ..what.clone() };
         let cell = match (same, siblings.first()) {
             (Some(same), _) => same.id,
             (None, Some(sibling)) => results.begin_cell(lab, &point_of(&sibling.what))?,
-            (None, None) => results.begin_planned_cell(lab, &point_of(self.place.planned))?,
+            (None, None) => {
+                results.begin_planned_cell(lab, &point_of(&planned_row(self.place.planned)))?
+            }
         };
         let new = NewRepeat {
             dilation: clock::dilation().factor(),
@@ -145,8 +146,7 @@ struct RunningRamp<'a> {
     /// Each point, but for its connections; checks are made once, after the last one.
     cell: &'a Cell,
     limits: &'a RampLimits,
-    ramp: Ramp,
-    /// The points that `ramp` knows.
+    /// The points that count.
     good: Vec<RampPoint>,
     /// The last of them that this server took.
     measured: Option<RepeatId>,
@@ -174,59 +174,37 @@ impl<'a> RunningRamp<'a> {
         (cell, limits): (&'a Cell, &'a RampLimits),
     ) -> LabResult<RunningRamp<'a>> {
         let points = Points { place, id: begin(place, limits)? };
-        let good = points.good()?;
-        let mut running = RunningRamp {
-            points,
-            subject,
-            cell,
-            limits,
-            ramp: replayed(limits, &good)?,
-            good,
-            measured: None,
-            eta: Eta::default(),
-            told: Vec::new(),
-        };
-        // All were measured, but the server that would prove them is gone.
-        if matches!(running.ramp.next(), RampStep::Done(_)) {
-            running.forget_last()?;
+        let mut good = points.good()?;
+        // All were measured, but the server that would prove them is gone: the last point is
+        // measured again.
+        if matches!(replayed(limits, &good)?.next(), RampStep::Done(_)) {
+            good.pop();
         }
-        Ok(running)
-    }
-
-    /// Has the last point measured again.
-    fn forget_last(&mut self) -> LabResult<()> {
-        self.good.pop();
-        self.ramp = replayed(self.limits, &self.good)?;
-        Ok(())
+        let (measured, eta, told) = (None, Eta::default(), Vec::new());
+        Ok(RunningRamp { points, subject, cell, limits, good, measured, eta, told })
     }
 
     fn rise(&mut self, job: &Job<'_>) -> LabResult<Exit> {
-        while let RampStep::Measure(connections) = self.ramp.next() {
+        loop {
+            let ramp = replayed(self.limits, &self.good)?;
+            let RampStep::Measure(connections) = ramp.next() else { return self.check(job) };
             if job.is_stopped() {
                 return Ok(Exit::Interrupted);
             }
-            job.step(&self.title(connections));
+            job.step(&self.title(connections, ramp.points_left_max()));
             let begun = Instant::now();
             match self.point(connections, job)? {
                 PointEnd::Counted => self.eta.learn(1.0, begun.elapsed()),
                 PointEnd::Interrupted => return Ok(Exit::Interrupted),
                 PointEnd::Failed { exit, is_of_count: false } => return Ok(exit),
-                PointEnd::Failed { exit, .. } if self.lacks_proof(exit) => self.forget_last()?,
-                PointEnd::Failed { exit, .. } => return self.end_of_count(exit, job),
+                // That a count fails is a result, where a smaller one did not.
+                PointEnd::Failed { exit, .. } if self.good.is_empty() => return Ok(exit),
+                PointEnd::Failed { exit, .. } if self.is_gone(exit) => return Ok(Exit::Ok),
+                // The last one is measured again.
+                PointEnd::Failed { .. } if self.lacks_proof() => drop(self.good.pop()),
+                PointEnd::Failed { .. } => return self.check(job),
             }
         }
-        self.check(job)
-    }
-
-    /// That a count fails is a result, where a smaller one did not.
-    fn end_of_count(&mut self, exit: Exit, job: &Job<'_>) -> LabResult<Exit> {
-        if self.good.is_empty() {
-            return Ok(exit);
-        }
-        if self.is_gone(exit) {
-            return Ok(Exit::Ok);
-        }
-        self.check(job)
     }
 
     fn is_gone(&self, exit: Exit) -> bool {
@@ -235,15 +213,13 @@ impl<'a> RunningRamp<'a> {
 
     /// The first count after a ramp was taken up failed: checks would prove none of its points, as
     /// another server took them.
-    fn lacks_proof(&self, exit: Exit) -> bool {
-        let is_first = self.measured.is_none() && !self.good.is_empty();
-        is_first && self.cell.checks && !self.is_gone(exit)
+    fn lacks_proof(&self) -> bool {
+        self.measured.is_none() && self.cell.checks
     }
 
-    fn title(&self, connections: u32) -> String {
+    fn title(&self, connections: u32, left: usize) -> String {
         let lengths = &self.cell.lengths;
         let expected = lengths.warmup.expected() + lengths.window.expected() + POINT_TIME;
-        let left = self.ramp.points_left_max();
         let left_time = self.eta.of(left as f64).unwrap_or(expected * left as u32);
         let number = self.good.len() + 1;
         format!(
@@ -256,23 +232,18 @@ impl<'a> RunningRamp<'a> {
 
     /// Measures one count.
     fn point(&mut self, connections: u32, job: &Job<'_>) -> LabResult<PointEnd> {
-        let (ordinal, repeat) = self.points.next_of(connections, &ids(&self.good))?;
+        let (ordinal, repeat) = self.points.next_of(connections, &self.good)?;
         let place = RepeatPlace {
             ordinal,
             repeat,
-            notes: match self.measured {
-                None => self.points.place.notes,
-                Some(_) => &[],
-            },
-            seed: seed_of_point(self.points.place.seed, PointRepeat { connections, repeat }),
+            notes: if self.measured.is_none() { self.points.place.notes } else { &[] },
+            seed: seed_of_point(self.points.place.seed, (connections, repeat)),
             ramp: Some(self.points.id),
             ..self.points.place
         };
-        let cell = Cell {
-            load: Load { connections: Connections::Fixed(connections), ..self.cell.load.clone() },
-            checks: false,
-            ..self.cell.clone()
-        };
+        let mut cell = self.cell.clone();
+        cell.load.connections = Connections::Fixed(connections);
+        cell.checks = false;
         let newest = self.newest()?;
         // The results file has each note of each point.
         let told = &mut self.told;
@@ -286,18 +257,22 @@ impl<'a> RunningRamp<'a> {
             job.tell(progress);
         };
         let measured = measure(place, self.subject, &cell, &job.telling(&mut telling));
-        let (repeat, exit) = match measured {
-            Ok(MeasuredRepeat { repeat, exit }) => (repeat, exit),
-            Err(error @ LabError::Store(_)) => return Err(error),
-            Err(LabError::Interrupted) => return Ok(PointEnd::Interrupted),
-            // A measurement that had begun has waited for that itself.
-            Err(_) if self.newest()? == newest && await_stop(job) => {
+        let begun = self.newest()?.filter(|last| Some(*last) != newest);
+        let (repeat, exit) = match (measured, begun) {
+            (Ok(measured), _) => measured,
+            (Err(error @ LabError::Store(_)), _) => return Err(error),
+            (Err(LabError::Interrupted), _) => return Ok(PointEnd::Interrupted),
+            // A measurement that had begun says why, and has waited for a stop itself.
+            (Err(error), Some(repeat)) => (repeat, error.exit()),
+            (Err(_), None) if stop::comes(|| job.is_stop_asked()) => {
                 return Ok(PointEnd::Interrupted);
             }
-            Err(error) => match self.stored_failure(newest, connections, &error)? {
-                Some(repeat) => (repeat, error.exit()),
-                None => return Err(error),
-            },
+            (Err(error), None) if self.good.is_empty() => return Err(error),
+            // Where another count was measured before, a repeat is made that says why.
+            (Err(error), None) => {
+                let failure = error.failure();
+                (self.points.store_failed(connections, &self.good, &failure)?, error.exit())
+            }
         };
         if exit == Exit::Interrupted {
             return Ok(PointEnd::Interrupted);
@@ -334,7 +309,6 @@ impl<'a> RunningRamp<'a> {
         if point.cpu.is_none() {
             self.note_unjudged(repeat, job)?;
         }
-        self.ramp.observe(point.clone());
         self.good.push(point);
         self.measured = Some(repeat);
         Ok(PointEnd::Counted)
@@ -358,24 +332,6 @@ impl<'a> RunningRamp<'a> {
         Ok(())
     }
 
-    /// The repeat that says why a count could not be measured: the one that had begun or, where
-    /// another count was measured before, one that is made for it.
-    fn stored_failure(
-        &self,
-        newest: Option<RepeatId>,
-        connections: u32,
-        error: &LabError,
-    ) -> LabResult<Option<RepeatId>> {
-        if let Some(last) = self.newest()?.filter(|last| Some(*last) != newest) {
-            return Ok(Some(last));
-        }
-        if self.good.is_empty() {
-            return Ok(None);
-        }
-        let stored = self.points.store_failed(connections, &ids(&self.good), &error.failure())?;
-        Ok(Some(stored))
-    }
-
     /// The checks after the last point, where they are asked for.
     fn check(&mut self, job: &Job<'_>) -> LabResult<Exit> {
         let Some(repeat) = self.measured.filter(|_| self.cell.checks) else {
@@ -386,14 +342,12 @@ impl<'a> RunningRamp<'a> {
         let mut notes = Vec::new();
         let asked = (&self.cell.load.workload, CheckSet::Consistency);
         let checked = job.noting(&mut notes, |job| check_subject(self.subject, asked, job));
-        for note in &notes {
-            results.record_note(repeat, note)?;
-        }
+        notes.iter().try_for_each(|note| results.record_note(repeat, note))?;
         let checked = match checked {
             Ok(checked) => checked,
             Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
             Err(error @ LabError::Store(_)) => return Err(error),
-            Err(_) if await_stop(job) => return Ok(Exit::Interrupted),
+            Err(_) if stop::comes(|| job.is_stop_asked()) => return Ok(Exit::Interrupted),
             Err(error) => {
                 let reason = format!("the database could not be checked: {error}");
                 results.fail_repeat(repeat, &self.subject.failure("not_checked", reason))?;
@@ -404,15 +358,7 @@ impl<'a> RunningRamp<'a> {
     }
 }
 
-fn await_stop(job: &Job<'_>) -> bool {
-    stop::comes(|| job.is_stop_asked())
-}
-
 /// The ramp as these points leave it.
 fn replayed(limits: &RampLimits, good: &[RampPoint]) -> LabResult<Ramp> {
-    Ramp::replayed(limits, good).map_err(|error| LabError::Unfit(error.to_string()))
-}
-
-fn ids(points: &[RampPoint]) -> Vec<RepeatId> {
-    points.iter().map(|point| RepeatId(point.repeat_id)).collect()
+    Ramp::replayed(limits, good).map_err(unfit)
 }

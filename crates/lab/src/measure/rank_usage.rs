@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Default)]
 pub(crate) struct WindowUsage {
     begin: Option<RankUsage>,
-    used: RankUsage,
+    end: Option<RankUsage>,
 }
 
 impl WindowUsage {
@@ -18,21 +18,18 @@ impl WindowUsage {
     }
 
     pub(crate) fn ends(&mut self) {
-        let Some(begin) = self.begin.take() else {
-            return;
-        };
-        let end = now();
-        self.used = RankUsage {
-            cpu_ns: end.cpu_ns.saturating_sub(begin.cpu_ns),
-            run_wait_ns: end.run_wait_ns.saturating_sub(begin.run_wait_ns),
-            network_bytes: end.network_bytes.saturating_sub(begin.network_bytes),
-        };
+        self.end = Some(now());
     }
 
     /// In the window, as far as it came.
-    pub(crate) fn used(mut self) -> RankUsage {
-        self.ends();
-        self.used
+    pub(crate) fn used(self) -> RankUsage {
+        let Some(begin) = self.begin else { return RankUsage::default() };
+        let end = self.end.unwrap_or_else(now);
+        RankUsage {
+            cpu_ns: end.cpu_ns.saturating_sub(begin.cpu_ns),
+            run_wait_ns: end.run_wait_ns.saturating_sub(begin.run_wait_ns),
+            network_bytes: end.network_bytes.saturating_sub(begin.network_bytes),
+        }
     }
 }
 

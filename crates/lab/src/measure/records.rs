@@ -9,12 +9,15 @@ use store::{
 };
 use tpcc::database::Sums;
 
-/// What a finished run counted; of TPC-C with the facts before and after it.
-pub(crate) fn result_of(report: &RunReport, facts: Option<(&Facts, &Facts)>) -> RepeatResult {
+/// What a finished run counted, beside its rates; of TPC-C with the facts before and after it.
+pub(crate) fn result_of(
+    report: &RunReport,
+    facts: Option<(&Facts, &Facts)>,
+    rates: RepeatResult,
+) -> RepeatResult {
     let next_orders = |facts: &Facts| Sums::from(facts).next_orders;
     let of_primary = |counts: &PerType<u64>| {
-        let types = report.types.iter().zip(counts);
-        let primary = types.filter(|(of, _)| of.is_primary);
+        let primary = report.types.iter().zip(counts).filter(|(of, _)| of.is_primary);
         primary.map(|(_, count)| count).sum()
     };
     RepeatResult {
@@ -31,7 +34,7 @@ pub(crate) fn result_of(report: &RunReport, facts: Option<(&Facts, &Facts)>) -> 
         district_next_o_id_sum_before: facts.map(|(before, _)| next_orders(before)),
         district_next_o_id_sum_after: facts.map(|(_, after)| next_orders(after)),
         reconnects: report.totals.reconnects,
-        ..RepeatResult::default()
+        ..rates
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is different where a measurement is a drill: its devices may lose their power, and what
 //! comes up again is held against what was acknowledged.
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::measure::check::check;
 use crate::measure::drill::Drill;
 use crate::measure::measurement::Measurement;
@@ -11,7 +11,6 @@ use base::{Exit, Session, clock};
 use drive::RunReport;
 use server::{CorruptPages, Ending, ServerError, corrupt_pages, errors_in};
 use spec::Fault;
-use std::fmt::{Arguments, Write as _};
 use std::time::Duration;
 use store::{StoredDrill, StoredWitness};
 use tpcc::{CheckSet, Table, WitnessReport};
@@ -19,18 +18,16 @@ use tpcc::{CheckSet, Table, WitnessReport};
 /// So long a server that has recovered may take to shut down.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(60);
 
-fn add_damage(stored: &mut StoredDrill, what: Arguments<'_>) {
-    let damage = stored.damage.get_or_insert_default();
-    let comma = if damage.is_empty() { "" } else { "; " };
-    // Writing to a string does not fail.
-    let _ = write!(damage, "{comma}{what}");
+fn add_damage(stored: &mut StoredDrill, what: &str) {
+    let before = stored.damage.take().map(|damage| damage + "; ").unwrap_or_default();
+    stored.damage = Some(before + what);
 }
 
 fn count_pages(found: &CorruptPages, stored: &mut StoredDrill) {
     stored.corrupt_pages = Some(found.count);
     if let Some(first) = &found.first {
         let count = found.count;
-        add_damage(stored, format_args!("corrupt pages: {count}, of which the first is {first}"));
+        add_damage(stored, &format!("corrupt pages: {count}, of which the first is {first}"));
     }
 }
 
@@ -39,9 +36,10 @@ impl Measurement<'_, '_> {
     /// recover, and stores what survived.
     pub(crate) fn recover(&self, drill: &Drill, driven: &RunReport) -> LabResult<Exit> {
         let job = self.job;
-        let instance = self.subject.instance().ok_or_else(|| {
-            LabError::Unfit("only a private server can be ended; name an engine".to_owned())
-        })?;
+        let instance = self
+            .subject
+            .instance()
+            .ok_or_else(|| unfit("only a private server can be ended; name an engine"))?;
         let mut watch = Stopwatch::begin();
         let mut stored = StoredDrill { fault: drill.fault.to_string(), ..StoredDrill::default() };
         drill.react(self.subject, instance, driven, &mut stored)?;
@@ -111,7 +109,7 @@ impl Measurement<'_, '_> {
         };
         for (what, names) in [("corrupt tables", corrupt), ("checks that fail", failed)] {
             if !names.is_empty() {
-                add_damage(stored, format_args!("{what}: {}", names.join(", ")));
+                add_damage(stored, &format!("{what}: {}", names.join(", ")));
             }
         }
         stored.lost_span_ns = Some(report.lost_span.as_nanos() as u64);
@@ -136,8 +134,7 @@ impl Measurement<'_, '_> {
         self.results.record_checks(self.repeat, &checks)?;
         let failed = checks.into_iter().filter(|check| !check.passed).map(|check| check.name);
         let report = with_session_until(database, stop, async |session| {
-            let report = drill.witness.compare_with(session).await;
-            report.doing("asking for what is there")
+            drill.witness.compare_with(session).await.doing("asking for what is there")
         })?;
         Ok((corrupt, failed.collect(), report))
     }

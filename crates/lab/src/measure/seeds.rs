@@ -22,19 +22,12 @@ pub fn seed_of_repeat(of_plan: u64, repeat: u32) -> u64 {
     drawn(&mut Random::new(of_plan, &[REPEATS, u64::from(repeat)]))
 }
 
-/// A measurement of a number of connections in a ramp.
-#[derive(Clone, Copy)]
-pub(crate) struct PointRepeat {
-    pub(crate) connections: u32,
-    /// From 1.
-    pub(crate) repeat: u32,
-}
-
-/// The seed of a point of a ramp. No point has the inputs of another, whose rows are in the
-/// server's memory, and neither has one that is measured again.
-pub(crate) fn seed_of_point(of_ramp: u64, point: PointRepeat) -> u64 {
-    let again = u64::from(point.repeat.saturating_sub(1));
-    of_ramp.wrapping_add(u64::from(point.connections)).wrapping_add(again << 32)
+/// The seed of a point of a ramp: of a repeat, from 1, of a number of connections. No point has the
+/// inputs of another, whose rows are in the server's memory, and neither has one that is measured
+/// again.
+pub(crate) fn seed_of_point(of_ramp: u64, (connections, repeat): (u32, u32)) -> u64 {
+    let again = u64::from(repeat.saturating_sub(1));
+    of_ramp.wrapping_add(u64::from(connections)).wrapping_add(again << 32)
 }
 
 fn drawn(random: &mut Random) -> u64 {
@@ -43,7 +36,7 @@ fn drawn(random: &mut Random) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{DRAWN_MAX, PointRepeat, new_seed, seed_of_point, seed_of_repeat};
+    use super::{DRAWN_MAX, new_seed, seed_of_point, seed_of_repeat};
     use std::collections::BTreeSet;
 
     #[test]
@@ -68,7 +61,7 @@ mod tests {
         let mut seeds = BTreeSet::new();
         for repeat in 1..=3 {
             for connections in 1..=100 {
-                seeds.insert(seed_of_point(7, PointRepeat { connections, repeat }));
+                seeds.insert(seed_of_point(7, (connections, repeat)));
             }
         }
         assert_eq!(seeds.len(), 300);

@@ -1,20 +1,20 @@
 //! The workloads, as a measurement has them: what is driven on the databases of a target, and what
 //! a load makes of it.
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::measure::pacing::Concurrency;
-use crate::measure::preflight::PreparedStatements;
 use crate::measure::seeds;
 use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
-use base::{Connect, Warehouses, now_utc_ns};
+use base::{Connect, Warehouses, now_utc_ns, value_of};
 use drive::{Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
+use itertools::Itertools;
 use oltp::file::WorkloadFile;
 use oltp::{Script, ScriptOptions, ScriptWorkload};
 use spec::{DatabaseKind, Isolation, Load, ScriptDatabase, ScriptKind, WorkloadKind, defaults};
 use std::iter;
 use std::sync::Arc;
-use store::{CellTransaction, StoredCheck, StoredReplica, ThroughputMetric};
+use store::{CellTransaction, StoredCheck, ThroughputMetric};
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 use tpcc::xa::XaRun;
 use tpcc::{
@@ -80,21 +80,8 @@ impl AnyWorkload {
         })
     }
 
-    fn tpcc(&self) -> Option<&TpccWorkload<Connector>> {
-        match self {
-            AnyWorkload::Tpcc(workload) => Some(workload),
-            AnyWorkload::Script(_) => None,
-        }
-    }
-
-    /// What was read from each replica, by the number of its server from 0; none without one.
-    pub(crate) fn replica_reads(&self) -> Vec<StoredReplica> {
-        self.tpcc().map(TpccWorkload::replica_reads).unwrap_or_default()
-    }
-
-    /// See [`TpccWorkload::replica_note`].
-    pub(crate) fn replica_note(&self) -> Option<String> {
-        self.tpcc()?.replica_note()
+    pub(crate) fn tpcc(&self) -> Option<&TpccWorkload<Connector>> {
+        if let AnyWorkload::Tpcc(workload) = self { Some(workload) } else { None }
     }
 
     /// See [`Proof::mismatch`].
@@ -149,8 +136,8 @@ pub(crate) struct Fitted {
     pub(crate) concurrency: Concurrency,
     /// Of TPC-C.
     pub(crate) tpcc: Option<Inspected>,
-    /// What each connection holds.
-    pub(crate) statements: PreparedStatements,
+    /// Prepared ones that each connection holds.
+    pub(crate) statements: u32,
     /// The size of the database, where it is no TPC-C one.
     pub(crate) settings: Vec<(String, String)>,
 }
@@ -166,23 +153,19 @@ pub(crate) fn fit(
     seed: u64,
     witness: Option<Arc<Witness>>,
 ) -> LabResult<Fitted> {
-    let (script, database) = match &load.workload {
-        WorkloadKind::Script(workload) => fit_script(databases, workload)?,
-        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
-            return fit_tpcc(databases, load, seed, witness);
-        }
+    let WorkloadKind::Script(kind) = &load.workload else {
+        return fit_tpcc(databases, load, seed, witness);
     };
+    let (script, database) = fit_script(databases, kind)?;
+    let statements = script.prepared_statements();
     let options = ScriptOptions { isolation: load.isolation, seed };
+    let workload = ScriptWorkload::new(databases.clone(), Arc::new(script), options);
     Ok(Fitted {
         concurrency: Concurrency::without_terminals(load),
         tpcc: None,
-        statements: PreparedStatements(script.prepared_statements()),
+        statements,
         settings: settings_of(&DatabaseKind::Script(database)),
-        workload: AnyWorkload::Script(ScriptWorkload::new(
-            databases.clone(),
-            Arc::new(script),
-            options,
-        )),
+        workload: AnyWorkload::Script(workload),
     })
 }
 
@@ -195,9 +178,8 @@ fn fit_script(
     let (script, first) = with_session(databases.first(), fit)?;
     for other in databases.others() {
         if with_session(other, fit)?.1 != first {
-            return Err(LabError::Unfit(
-                "the schemas differ in their tables; load all with one `mydyno load --schemas`"
-                    .to_owned(),
+            return Err(unfit(
+                "the schemas differ in their tables; load all with one `mydyno load --schemas`",
             ));
         }
     }
@@ -210,15 +192,13 @@ fn fit_script(
 /// Where it cannot be read, or what is wrong in it.
 pub(crate) fn read_workload(path: &str) -> LabResult<WorkloadFile> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| LabError::Unfit(format!("cannot read the workload {path}: {error}")))?;
-    let read = oltp::file::read(&text);
-    read.map_err(|error| LabError::BadWorkload { path: path.to_owned(), error })
+        .map_err(|error| unfit(format!("cannot read the workload {path}: {error}")))?;
+    oltp::file::read(&text).map_err(|error| LabError::BadWorkload { path: path.to_owned(), error })
 }
 
 /// The size of a database, as what else tells cells apart.
 pub(crate) fn settings_of(database: &DatabaseKind) -> Vec<(String, String)> {
-    let sizes = database.sizes().into_iter();
-    sizes.map(|(name, size)| (name.to_owned(), size.to_string())).collect()
+    database.sizes().into_iter().map(|(name, size)| (name.to_owned(), size.to_string())).collect()
 }
 
 fn fit_tpcc(
@@ -257,11 +237,10 @@ fn fit_tpcc(
     Ok(Fitted {
         workload: AnyWorkload::Tpcc(TpccWorkload::new(databases.clone(), options)),
         concurrency,
-        statements: PreparedStatements(if is_tpcc_mysql {
-            tpcc_mysql::PREPARED_STATEMENTS
-        } else {
-            prepared_statements(load.style)
-        }),
+        statements: match is_tpcc_mysql {
+            true => tpcc_mysql::PREPARED_STATEMENTS,
+            false => prepared_statements(load.style),
+        },
         settings: Vec::new(),
         tpcc: Some(inspected),
     })
@@ -273,10 +252,9 @@ fn xa_run(load: &Load, database: &Database) -> LabResult<Option<XaRun>> {
         return Ok(None);
     }
     if database.foreign_keys {
-        return Err(LabError::Unfit(
+        return Err(unfit(
             "--xa: the shards have foreign keys, which cannot hold between servers; load them \
-             anew with --foreign-keys=false (and --force)"
-                .to_owned(),
+             anew with --foreign-keys=false (and --force)",
         ));
     }
     let unique = format!("{} {} {}", seeds::new_seed(), std::process::id(), now_utc_ns());
@@ -312,11 +290,8 @@ pub(crate) fn isolation_on(load: &Load, variables: &[(String, String)]) -> Optio
     let by_default = load.workload.is_by_the_clauses().then_some(defaults::ISOLATION);
     let asked = load.isolation.or(by_default).map(|level| level.name().to_owned());
     asked.or_else(|| {
-        let of_server = |(name, _): &&(String, String)| {
-            name == "transaction_isolation" || name == "tx_isolation"
-        };
-        let found = variables.iter().find(of_server);
-        found.map(|(_, value)| value.to_ascii_lowercase())
+        let mut names = ["transaction_isolation", "tx_isolation"].into_iter();
+        names.find_map(|name| value_of(variables, name)).map(str::to_ascii_lowercase)
     })
 }
 
@@ -334,7 +309,6 @@ pub(crate) fn isolation_note(isolation: &str) -> Option<String> {
 
 /// What a reader of results over these shards should know.
 pub(crate) fn shards_note(shards: &ShardRanges, load: &Load) -> String {
-    let each: Vec<String> = shards.iter().map(|range| range.to_string()).collect();
     let how = match load.xa {
         true => "remote order lines and payments are of all of them, by XA transactions",
         false => {
@@ -342,14 +316,13 @@ pub(crate) fn shards_note(shards: &ShardRanges, load: &Load) -> String {
              of the same shard, where clauses 2.4.1.5 and 2.5.1.2 choose among all (--xa)"
         }
     };
-    format!("the shards have {}; {how}", each.join(", "))
+    format!("the shards have {}; {how}", shards.iter().join(", "))
 }
 
 /// What a reader of results of workload `tpcc-mysql` should know.
 pub(crate) fn tpcc_mysql_notes() -> [String; 3] {
     let list = |decision| {
-        let of_it = DEVIATIONS.iter().filter(|one| one.decision == decision);
-        of_it.map(|one| one.short).collect::<Vec<_>>().join("; ")
+        DEVIATIONS.iter().filter(|one| one.decision == decision).map(|one| one.short).join("; ")
     };
     [
         format!("workload tpcc-mysql keeps of that tool: {}", list(Decision::Kept)),

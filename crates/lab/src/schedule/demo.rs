@@ -34,9 +34,7 @@ pub fn planned_demo(
 ) -> LabResult<Planned> {
     if installed_build(home, &Private::of_engine(engine))?.is_none() {
         job.step(&format!("installing {engine}"));
-        server::install(home, engine, None, &mut |what| {
-            job.step(what);
-        })?;
+        server::install(home, engine, None, &mut |what| job.step(what))?;
     }
     let longer = LENGTHS.iter().fold(PLAN.to_owned(), |text, (of, long)| text.replace(of, long));
     let faster = Dilation::new(dilation.factor() / OF_DISKS).unwrap_or(Dilation::LEAST);

@@ -36,7 +36,8 @@ pub fn planned(home: &Home, plan: &Plan) -> LabResult<Planned> {
         memory_available_bytes: storage::available_memory_bytes(),
         images_max_bytes: images_max_bytes()?,
     };
-    Machine { home: Some(home), notes, ..Machine::default() }.planned(plan, &read_place, host)
+    let planned = Planned { home: Some(home.clone()), host, notes, ..Planned::default() };
+    Machine { planned, ..Machine::default() }.planned(plan, &read_place)
 }
 
 /// What can be said of a plan by its text: no file is opened but by `place`, and no process is
@@ -46,8 +47,10 @@ pub fn planned(home: &Home, plan: &Plan) -> LabResult<Planned> {
 /// [`LabError::Plan`] with line and column for what the plan cannot have.
 pub fn drafted(plan: &Plan, place: &dyn Fn(&str) -> Result<Place, String>) -> LabResult<Planned> {
     let host = Host { images_max_bytes: u64::MAX, ..Host::default() };
-    let machine = Machine { repeats_max: Some(DRAFTED_REPEATS_MAX), ..Machine::default() };
-    let mut planned = machine.planned(plan, place, host)?;
+    let planned = Planned { host, ..Planned::default() };
+    let repeats_max = Some(DRAFTED_REPEATS_MAX);
+    let mut planned =
+        Machine { planned, repeats_max, ..Machine::default() }.planned(plan, place)?;
     planned.notes.push(
         "what this machine has, and which databases are there already, is looked at when the lab \
          starts"
@@ -56,39 +59,30 @@ pub fn drafted(plan: &Plan, place: &dyn Fn(&str) -> Result<Place, String>) -> La
     Ok(planned)
 }
 
-fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    all.into_iter().map(str::to_owned).collect()
-}
-
 /// A place whose directory is there.
 fn read_place(text: &str) -> Result<Place, String> {
     let place = storage::parse_place(text).map_err(|error| error.to_string())?;
-    let directory = match &place {
-        Place::Directory(path) => Some(path),
-        Place::Emulated { at, .. } => at.as_ref(),
-    };
-    match directory {
-        Some(path) if !path.is_dir() => Err(format!(
-            "there is no directory {}; make it, or mount the file system that it is on",
-            path.display()
-        )),
+    match &place {
+        Place::Directory(path) | Place::Emulated { at: Some(path), .. } if !path.is_dir() => {
+            let path = path.display();
+            Err(format!(
+                "there is no directory {path}; make it, or mount the file system that it is on"
+            ))
+        }
         _ => Ok(place),
     }
 }
 
 /// What is asked of this machine once for all cells.
 #[derive(Default)]
-struct Machine<'a> {
-    /// `None` where nothing may be asked.
-    home: Option<&'a Home>,
+struct Machine {
+    /// As far as it has come; without a home nothing may be asked.
+    planned: Planned,
     repeats_max: Option<usize>,
     /// `None` where an engine is not installed.
     builds: BTreeMap<String, Option<ServerBuild>>,
     /// By the canonical text of a cell's server.
     servers: BTreeMap<String, OfServer>,
-    images: Vec<PlannedImage>,
-    presets: Vec<PresetOn>,
-    notes: Vec<String>,
 }
 
 /// What cells with one server have in common.
@@ -101,28 +95,25 @@ struct OfServer {
     image: usize,
 }
 
-impl Machine<'_> {
+impl Machine {
     fn planned(
         mut self,
         plan: &Plan,
         place: &dyn Fn(&str) -> Result<Place, String>,
-        host: Host,
     ) -> LabResult<Planned> {
         let known = KnownNames {
-            engines: names(server::engines().iter().map(|engine| engine.name.as_str())),
-            presets: names(preset::names()),
+            engines: server::engines().iter().map(|engine| engine.name.clone()).collect(),
+            presets: preset::names().into_iter().map(str::to_owned).collect(),
             place,
         };
         let all = plan.cells(&known)?;
         let repeats = all.len().saturating_mul(plan.schedule().repeats as usize);
-        if let Some(most) = self.repeats_max.filter(|most| repeats > *most) {
+        if let (Some(first), Some(most)) = (all.first(), self.repeats_max)
+            && repeats > most
+        {
             let why = format!("the plan has {repeats} repeats; {most} is the most here");
-            return Err(all.first().map_or(LabError::Unfit(why.clone()), |cell| {
-                LabError::Plan(plan.refuse(cell, "connections", &why))
-            }));
+            return Err(plan.refuse(first, "connections", &why).into());
         }
-        let mut cells = Vec::new();
-        let mut servers = Vec::new();
         for cell in all {
             self.note_auto(&cell);
             let (server, needs) = match &cell.what.server {
@@ -132,21 +123,14 @@ impl Machine<'_> {
                     (CellServer::default(), needs)
                 }
             };
-            servers.push(server);
-            cells.push((cell, needs));
+            self.planned.servers.push(server);
+            self.planned.cells.push((cell, needs));
         }
         Ok(Planned {
             name: plan.name().to_owned(),
-            turns: execution_order(cells.len(), plan.schedule()),
+            turns: execution_order(self.planned.cells.len(), plan.schedule()),
             source: LabSource::Plan(plan.clone()),
-            home: self.home.cloned(),
-            cells,
-            servers,
-            presets: self.presets,
-            images: self.images,
-            host,
-            notes: self.notes,
-            ..Planned::default()
+            ..self.planned
         })
     }
 
@@ -157,28 +141,25 @@ impl Machine<'_> {
         cell: &PlannedCell,
         private: &Private,
     ) -> LabResult<(CellServer, CellNeeds)> {
-        let build = self.build(private);
-        let build = build.map_err(|error| at_key(plan, cell, error))?;
-        let page_size_bytes = page_size(&private.set);
-        let page_size_bytes = page_size_bytes.map_err(|error| at_key(plan, cell, error))?;
+        let at_key = |error| at_key(plan, cell, error);
+        let build = self.build(private).map_err(at_key)?;
+        let page_size_bytes = page_size(&private.set).map_err(at_key)?;
         let at_pool = |error| match error {
             LabError::Unfit(why) => {
                 LabError::Plan(plan.refuse(cell, "set.innodb_buffer_pool_size", &why))
             }
-            other => at_key(plan, cell, other),
+            other => at_key(other),
         };
         let of_build = |(home, build)| {
             ResolvedPrivate::on_build(home, build, private, cell.connections_most).map_err(at_pool)
         };
-        let resolved = self.home.zip(build).map(of_build).transpose()?;
+        let resolved = self.planned.home.as_ref().zip(build).map(of_build).transpose()?;
         let identity = private.identity();
         let of = match self.servers.get(&identity) {
             Some(known) => known.clone(),
             None => {
                 let new = self.server(plan, (cell, private), page_size_bytes, resolved.as_ref());
-                let new = new.map_err(at_pool)?;
-                self.servers.insert(identity, new.clone());
-                new
+                self.servers.entry(identity).or_insert(new.map_err(at_pool)?).clone()
             }
         };
         let needs = CellNeeds::of(cell, of.sizes, of.files);
@@ -211,44 +192,35 @@ impl Machine<'_> {
             redo_bytes: redo_bytes(&build, &divided.all()),
         };
         self.keep_preset(private, divided.preset);
-        let Some(resolved) = resolved else {
-            return Ok(OfServer {
-                sizes,
-                files: cell.files(),
-                devices: data_device(private).into_iter().collect(),
-                image: self.image(made, None),
-            });
-        };
-        let arranged = resolved.arrange();
+        let arranged = resolved.map(ResolvedPrivate::arrange).transpose();
         let arranged = arranged.map_err(|error| at_key(plan, cell, error))?;
-        for note in &arranged.notes {
-            self.note(note);
-        }
+        arranged.iter().flat_map(|arranged| &arranged.notes).for_each(|note| self.note(note));
+        // Those of shards are made together.
+        let key = resolved.and_then(|resolved| resolved.image_keys().next().cloned());
         Ok(OfServer {
             sizes,
-            files: files(cell, &arranged),
-            devices: arranged.devices,
-            // Those of shards are made together.
-            image: self.image(made, resolved.image_keys().next().cloned()),
+            files: arranged.as_ref().map_or(cell.files(), |arranged| files(cell, arranged)),
+            devices: match arranged {
+                Some(arranged) => arranged.devices,
+                None => data_device(private).into_iter().collect(),
+            },
+            image: self.image(made, key),
         })
     }
 
     /// The index of the image.
     fn image(&mut self, made: MissingImage, key: Option<ImageKey>) -> usize {
-        let mut known = self.images.iter();
         // Two builds of one version, where one is named by its path, share an image.
         let is_same =
             |image: &PlannedImage| image.made == made || (key.is_some() && image.key == key);
-        if let Some(index) = known.position(is_same) {
+        let Planned { home, images, .. } = &mut self.planned;
+        if let Some(index) = images.iter().position(is_same) {
             return index;
         }
-        let there = self.home.zip(key.as_ref()).and_then(|(home, key)| Image::find(home, key));
-        self.images.push(PlannedImage {
-            made,
-            key,
-            there_bytes: there.map(|image| image.data_bytes()),
-        });
-        self.images.len() - 1
+        let there = home.as_ref().zip(key.as_ref()).and_then(|(home, key)| Image::find(home, key));
+        let there_bytes = there.map(|image| image.data_bytes());
+        images.push(PlannedImage { made, key, there_bytes });
+        images.len() - 1
     }
 
     /// What estimates of time are worth.
@@ -270,8 +242,8 @@ impl Machine<'_> {
             self.note(&format!("{}: {note}", private.engine));
         }
         let on = PresetOn { engine: private.engine.clone(), translated };
-        if !self.presets.contains(&on) {
-            self.presets.push(on);
+        if !self.planned.presets.contains(&on) {
+            self.planned.presets.push(on);
         }
     }
 
@@ -280,7 +252,7 @@ impl Machine<'_> {
         if let Some(build) = self.builds.get(&private.engine) {
             return Ok(build.clone());
         }
-        let Some(home) = self.home else { return Ok(None) };
+        let Some(home) = &self.planned.home else { return Ok(None) };
         let build = installed_build(home, private)?;
         match &build {
             Some(build) => server::require_startable(build)?,
@@ -298,8 +270,9 @@ impl Machine<'_> {
 
     /// Once, however many cells say it.
     fn note(&mut self, note: &str) {
-        if !self.notes.iter().any(|other| other == note) {
-            self.notes.push(note.to_owned());
+        let notes = &mut self.planned.notes;
+        if !notes.iter().any(|other| other == note) {
+            notes.push(note.to_owned());
         }
     }
 }
@@ -308,8 +281,7 @@ impl Machine<'_> {
 /// any.
 fn data_device(private: &Private) -> Option<RoleDevice> {
     let place = private.placement.places.get(&Role::Data)?;
-    let device = RoleDevice::of(Role::Data, Some(place), None);
-    Some(RoleDevice { backing: String::new(), ..device })
+    Some(RoleDevice { backing: String::new(), ..RoleDevice::of(Role::Data, Some(place), None) })
 }
 
 /// Where the files were arranged to be: memory may have had no room.

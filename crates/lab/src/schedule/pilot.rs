@@ -1,15 +1,16 @@
 //! The least dilation at which this host is no limit, found by short runs of the cell itself.
 
-use crate::error::{LabError, LabResult};
-use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
+use crate::error::{LabError, LabResult, unfit};
+use crate::measure::measurement::{RepeatPlace, measure};
 use crate::progress::{Job, Progress};
 use crate::target::populate::reach;
 use crate::target::resolved::PreparedServer;
 use analyse::{DILATION_STEPS, HostShortfall};
 use base::{Dilation, Exit};
+use plan::PlannedCell;
 use spec::{Cell, Connections, Length, Lengths, Rate, Server};
 use std::time::Duration;
-use store::{NewCell, NewLab, Results};
+use store::{NewLab, Results};
 
 /// Real time of a pilot's warm-up and window. A host shows within seconds what it cannot do; where
 /// it lives faster, these are many of the server's.
@@ -26,8 +27,7 @@ const CONNECTIONS_OF_RAMP: u32 = 32;
 /// A cell whose dilation is to be found.
 pub(crate) struct Pilots<'a> {
     pub(crate) prepared: &'a PreparedServer<'a>,
-    pub(crate) cell: &'a Cell,
-    pub(crate) planned: &'a NewCell,
+    pub(crate) cell: &'a PlannedCell,
     pub(crate) seed: u64,
 }
 
@@ -72,7 +72,7 @@ impl Pilots<'_> {
                 reasons.join(", ")
             ),
         };
-        let Lengths { warmup, window, .. } = &self.cell.lengths;
+        let Lengths { warmup, window, .. } = &self.cell.what.lengths;
         let takes = (warmup.most + window.most).mul_f64(dilation.factor()).as_secs_f64() / 60.0;
         job.note(&format!("{why}; warm-up and window take up to {takes:.1} min of real time"));
         Ok(dilation)
@@ -88,9 +88,8 @@ impl Pilots<'_> {
         // Nobody wants to know of each.
         let mut silent = |_: Progress<'_>| {};
         let job = &job.telling(&mut silent);
-        let failed = |error: std::io::Error| {
-            LabError::Unfit(format!("cannot make a directory for a pilot: {error}"))
-        };
+        let failed =
+            |error: std::io::Error| unfit(format!("cannot make a directory for a pilot: {error}"));
         let directory = tempfile::tempdir().map_err(failed)?;
         let results = Results::create_or_open(&directory.path().join("pilot.db"))?;
         let lab = results.begin_lab(&NewLab::default())?;
@@ -99,8 +98,8 @@ impl Pilots<'_> {
         let place = RepeatPlace {
             results: &results,
             lab,
-            planned: self.planned,
-            ordinal: self.planned.ordinal,
+            planned: self.cell,
+            ordinal: self.cell.ordinal,
             repeat: 1,
             notes: &[],
             seed: self.seed,
@@ -108,8 +107,8 @@ impl Pilots<'_> {
             planned_cells: 0,
             fleet: None,
         };
-        let cell = cell_of_pilot(self.cell, dilated);
-        let MeasuredRepeat { repeat, exit } = measure(place, &subject, &cell, job)?;
+        let cell = cell_of_pilot(&self.cell.what, dilated);
+        let (repeat, exit) = measure(place, &subject, &cell, job)?;
         if exit == Exit::Interrupted || job.is_stopped() {
             return Err(LabError::Interrupted);
         }
@@ -118,7 +117,7 @@ impl Pilots<'_> {
             (Some(resources), Exit::Ok) => Ok(HostShortfall::of(&measured.summary, resources)),
             _ => {
                 let reason = measured.summary.reason.unwrap_or_else(|| format!("{exit:?}"));
-                Err(LabError::Unfit(format!(
+                Err(unfit(format!(
                     "the dilation cannot be found, as a pilot at K = {dilation} failed: {reason}; \
                      name it (--dilate {dilation})"
                 )))
@@ -130,29 +129,24 @@ impl Pilots<'_> {
 /// The cell for as long as a pilot is, warm-up and window; of an open loop whose rate is a share of
 /// what a closed one does, that; and of a drill, the load without its fault.
 fn cell_of_pilot(cell: &Cell, [warmup, window]: [Duration; 2]) -> Cell {
-    let mut load = cell.load.clone();
-    if let Connections::Ramp(limits) = &load.connections {
+    let mut cell = cell.clone();
+    if let Connections::Ramp(limits) = &cell.load.connections {
         let connections = limits.connections_max.min(CONNECTIONS_OF_RAMP);
-        load.connections = Connections::Fixed(connections);
+        cell.load.connections = Connections::Fixed(connections);
     }
-    load.rate = load.rate.filter(|of| !matches!(of.rate, Rate::OfCapacity(_)));
-    let mut server = cell.server.clone();
-    if let Server::Private(private) = &mut server {
+    cell.load.rate = cell.load.rate.filter(|of| !matches!(of.rate, Rate::OfCapacity(_)));
+    if let Server::Private(private) = &mut cell.server {
         private.fault = None;
     }
-    Cell {
-        server,
-        load,
-        lengths: Lengths {
-            warmup: Length::fixed(warmup),
-            window: Length::fixed(window),
-            precision_share: None,
-            interval: window / INTERVALS,
-        },
-        checks: false,
-        lock_wait_timeouts_max_share: None,
-        ..cell.clone()
-    }
+    cell.lengths = Lengths {
+        warmup: Length::fixed(warmup),
+        window: Length::fixed(window),
+        precision_share: None,
+        interval: window / INTERVALS,
+    };
+    cell.checks = false;
+    cell.lock_wait_timeouts_max_share = None;
+    cell
 }
 
 /// The least of the steps at which `judge` finds no limit, or the greatest with what limits there.

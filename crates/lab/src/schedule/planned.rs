@@ -130,14 +130,12 @@ impl Planned {
 
     /// The turns of all shards.
     pub(crate) fn turns_of_plan(&self) -> Vec<Turn> {
-        match self.source.plan() {
-            Some(plan) => execution_order(self.cells.len(), plan.schedule()),
-            None => self.turns.clone(),
-        }
+        let of_plan = |plan: &Plan| execution_order(self.cells.len(), plan.schedule());
+        self.source.plan().map_or_else(|| self.turns.clone(), of_plan)
     }
 
     /// The lab of a search, without a cell yet.
-    pub(crate) fn of_search(name: &str) -> Planned {
+    pub fn of_search(name: &str) -> Planned {
         Planned { name: name.to_owned(), source: LabSource::Search, ..Planned::default() }
     }
 
@@ -184,31 +182,21 @@ impl Planned {
         Ok(plan.needs(&repeats, &self.missing_images(turns), &self.host)?)
     }
 
-    /// After which no repeat is started any more.
-    pub(crate) fn time_limit(&self) -> Option<Duration> {
-        self.source.plan().and_then(Plan::time_limit)
-    }
-
     /// Databases that have to be populated for these turns.
     pub fn missing_images(&self, turns: &[Turn]) -> Vec<MissingImage> {
-        let of_turns = self.images_of(turns).into_iter();
-        of_turns
-            .filter(|image| image.there_bytes.is_none())
-            .map(|image| image.made.clone())
-            .collect()
+        let mut missing = self.images_of(turns);
+        missing.retain(|image| image.there_bytes.is_none());
+        missing.into_iter().map(|image| image.made.clone()).collect()
     }
 
     /// What to know where not all images of these turns may be kept at a time.
     pub fn note_on_images(&self, turns: &[Turn]) -> Option<String> {
         let max_bytes = self.host.images_max_bytes;
         let of_turns = self.images_of(turns);
-        let bytes = |image: &&PlannedImage| {
-            let estimated = image.made.disk_bytes();
-            image.there_bytes.unwrap_or(estimated)
-        };
+        let bytes = |image: &&PlannedImage| image.there_bytes.unwrap_or(image.made.disk_bytes());
         let all_bytes: u64 = of_turns.iter().map(bytes).sum();
         // One that is needed but once in a row is not populated again.
-        let mut in_turn: Vec<_> = turns.iter().filter_map(|turn| self.image_index(*turn)).collect();
+        let mut in_turn: Vec<_> = self.image_indexes(turns).collect();
         in_turn.dedup();
         let returns = in_turn.len() > of_turns.len();
         (returns && all_bytes > max_bytes).then(|| {
@@ -253,19 +241,12 @@ impl Planned {
         }
     }
 
-    /// The cells, each with its server.
-    pub(crate) fn cells_on_servers(&self) -> impl Iterator<Item = (&PlannedCell, &CellServer)> {
-        let cells = self.cells.iter().map(|(cell, _)| cell);
-        cells.zip(&self.servers)
-    }
-
-    fn image_index(&self, turn: Turn) -> Option<usize> {
-        self.servers[turn.index].image
-    }
-
     fn images_of(&self, turns: &[Turn]) -> Vec<&PlannedImage> {
-        let of_turns = turns.iter().filter_map(|turn| self.image_index(*turn));
-        let indexes: BTreeSet<usize> = of_turns.collect();
+        let indexes: BTreeSet<usize> = self.image_indexes(turns).collect();
         indexes.into_iter().map(|index| &self.images[index]).collect()
+    }
+
+    fn image_indexes(&self, turns: &[Turn]) -> impl Iterator<Item = usize> {
+        turns.iter().filter_map(move |turn| self.servers[turn.index].image)
     }
 }

@@ -4,98 +4,87 @@ use crate::schedule::planned::Planned;
 use crate::target::populate::what_of;
 use analyse::Table;
 use base::{counted, percent};
-use plan::{Needs, Order, Plan, PlannedCell, Setting, Turn, gigabytes};
+use plan::{Needs, Order, PlannedCell, Turn, gigabytes};
 use spec::{Cell, Connections, Length};
+use std::fmt::Display;
 use std::time::Duration;
 
 impl Planned {
     /// The plan for people: what is the same for all cells once, then a line for each of the first
     /// `turns_max` measurements, and what all of them need.
     pub fn text(&self, needs: &Needs, turns_max: usize) -> String {
-        self.source.plan().map_or_else(String::new, |plan| words(plan, self, needs, turns_max))
-    }
-}
-
-fn words(plan: &Plan, planned: &Planned, needs: &Needs, turns_max: usize) -> String {
-    let schedule = plan.schedule();
-    let order = match schedule.order {
-        Order::Random => format!("in randomised blocks (seed {})", schedule.seed),
-        Order::Listed => "in the order of the matrix".to_owned(),
-    };
-    let mut out = format!(
-        "{}: {}, {}, {order}\n\n",
-        plan.name(),
-        counted(planned.cells.len(), "cell", "cells"),
-        counted(schedule.repeats as usize, "repeat", "repeats")
-    );
-    let mut of_times = "about";
-    if let Some((first, _)) = planned.cells.first() {
-        of_times = first.what.estimate_word();
-        same_for_all(&mut out, first);
-    }
-    out += &table(planned, turns_max);
-    if planned.turns.len() > turns_max {
-        out += &format!("and {} more\n", planned.turns.len() - turns_max);
-    }
-    out.push('\n');
-    for image in planned.missing_images(&planned.turns) {
-        out += &format!(
-            "to be populated first: {}{} on {}, {} on disk\n",
-            what_of(&image.population),
-            match image.population.partitions {
-                0 => String::new(),
-                partitions => format!(" in {partitions} partitions"),
-            },
-            image.engine,
-            gigabytes(image.disk_bytes())
+        let Some(plan) = self.source.plan() else { return String::new() };
+        let schedule = plan.schedule();
+        let order = match schedule.order {
+            Order::Random => format!("in randomised blocks (seed {})", schedule.seed),
+            Order::Listed => "in the order of the matrix".to_owned(),
+        };
+        let mut out = format!(
+            "{}: {}, {}, {order}\n\n",
+            plan.name(),
+            counted(self.cells.len(), "cell", "cells"),
+            counted(schedule.repeats as usize, "repeat", "repeats")
         );
+        let mut of_times = "about";
+        if let Some((first, _)) = self.cells.first() {
+            of_times = first.what.estimate_word();
+            same_for_all(&mut out, first);
+        }
+        out += &table(self, turns_max);
+        if self.turns.len() > turns_max {
+            out += &format!("and {} more\n", self.turns.len() - turns_max);
+        }
+        out.push('\n');
+        for image in self.missing_images(&self.turns) {
+            out += &format!(
+                "to be populated first: {}{} on {}, {} on disk\n",
+                what_of(&image.population),
+                match image.population.partitions {
+                    0 => String::new(),
+                    partitions => format!(" in {partitions} partitions"),
+                },
+                image.engine,
+                gigabytes(image.disk_bytes())
+            );
+        }
+        let of = |has: Option<u64>, is: &str| {
+            has.map_or_else(String::new, |bytes| format!(" ({} are {is})", gigabytes(bytes)))
+        };
+        out += &format!(
+            "needs {} of disk{}, {} of memory{} and {of_times} {}\n",
+            gigabytes(needs.disk_bytes),
+            of(self.host.disk_free_bytes, "free"),
+            gigabytes(needs.memory_bytes),
+            of(self.host.memory_available_bytes, "available"),
+            rough(needs.duration)
+        );
+        out.extend(self.notes.iter().map(|note| format!("note: {note}\n")));
+        out
     }
-    let of = |has: Option<u64>, is: &str| {
-        has.map_or_else(String::new, |bytes| format!(" ({} are {is})", gigabytes(bytes)))
-    };
-    out += &format!(
-        "needs {} of disk{}, {} of memory{} and {of_times} {}\n",
-        gigabytes(needs.disk_bytes),
-        of(planned.host.disk_free_bytes, "free"),
-        gigabytes(needs.memory_bytes),
-        of(planned.host.memory_available_bytes, "available"),
-        rough(needs.duration)
-    );
-    for note in &planned.notes {
-        out += &format!("note: {note}\n");
-    }
-    out
 }
 
 fn same_for_all(out: &mut String, cell: &PlannedCell) {
     let Cell { server, load, lengths, .. } = &cell.what;
-    let is_same = |setting: &&Setting| !cell.varying.contains(setting);
-    let same = cell.settings.iter().filter(is_same);
-    let mut named: Vec<(String, String)> =
-        same.map(|s| (s.name().to_owned(), s.value().to_owned())).collect();
-    named.push(("scale".to_owned(), cell.scale_name()));
+    let mut add = |name: &str, value: &dyn Display| *out += &format!("{name:<23} {value}\n");
+    for setting in cell.settings.iter().filter(|setting| !cell.varying.contains(setting)) {
+        add(setting.name(), &setting.value());
+    }
+    add("scale", &cell.scale_name());
     let population = server.private().map(|private| &private.population);
     if let Some(of) = population.filter(|of| of.tpcc_warehouses().is_some()) {
-        named.push(("foreign_keys".to_owned(), of.foreign_keys.to_string()));
+        add("foreign_keys", &of.foreign_keys);
     }
     if let Some(bytes) = server.private().and_then(|of| of.placement.page_cache_bytes) {
-        named.push(("page_cache".to_owned(), gigabytes(bytes)));
+        add("page_cache", &gigabytes(bytes));
     }
     if let Connections::Ramp(limits) = &load.connections {
-        named.push(("ramp".to_owned(), limits.to_string()));
+        add("ramp", limits);
     }
-    for (name, length) in [
-        ("warmup", lengths.warmup),
-        ("window", lengths.window),
-        ("interval", Length::fixed(lengths.interval)),
-    ] {
-        named.push((name.to_owned(), length.to_string()));
-    }
+    add("warmup", &lengths.warmup);
+    add("window", &lengths.window);
+    add("interval", &Length::fixed(lengths.interval));
     if let Some(share) = lengths.window_precision_share() {
-        named.push(("precision".to_owned(), percent(share)));
-    }
-    for (name, value) in named {
-        *out += &format!("{name:<23} {value}\n");
+        add("precision", &percent(share));
     }
     out.push('\n');
 }

@@ -15,10 +15,9 @@ pub(crate) fn host_facts(planned: &Planned) -> Vec<(String, String)> {
         let private = cell.what.server.private();
         let places = private.map(|private| private.placement.places.values());
         for place in places.into_iter().flatten() {
-            let directory = match place {
-                Place::Directory(path) => path,
-                Place::Emulated { at: Some(path), .. } => path,
-                Place::Emulated { at: None, .. } => continue,
+            let (Place::Directory(directory) | Place::Emulated { at: Some(directory), .. }) = place
+            else {
+                continue;
             };
             let name = format!("{FILE_SYSTEM_OF}{}", directory.display());
             let is_new = facts.iter().all(|(known, _)| *known != name);
@@ -58,7 +57,7 @@ pub(crate) fn require_same(
             return Err(plan.refuse(first, "", &mixed(&what)).into());
         }
     }
-    for (cell, server) in planned.cells_on_servers() {
+    for ((cell, _), server) in planned.cells.iter().zip(&planned.servers) {
         let Some(private) = cell.what.server.private() else {
             continue;
         };
@@ -66,25 +65,20 @@ pub(crate) fn require_same(
         let taken = || to_take.iter().filter_map(|one| one.what.server.private());
         // What only cells have that are measured to their end may change.
         let of_server = || {
-            let mut measured = measured.iter();
             let version = &server.private.as_ref()?.build.version;
-            let other = measured.find_map(|one| other_version(&one.what, version));
+            let other = measured.iter().find_map(|one| other_version(&one.what, version));
             other.filter(|_| taken().any(|other| other.engine == private.engine))
         };
         let of_device = || {
-            let mut measured = measured.iter();
-            let device = measured.find_map(|one| other_figures(&one.what, &server.devices))?;
+            let device =
+                measured.iter().find_map(|one| other_figures(&one.what, &server.devices))?;
             let place = private.placement.places.get(&device.role)?;
             let has_place =
                 |other: &Private| other.placement.places.values().any(|one| one == place);
-            if !taken().any(has_place) {
-                return None;
-            }
-            let text = format!(
-                "device {} ({place}) with other figures than its profile has now",
-                device.device
-            );
-            Some((device.role.name(), text))
+            let name = &device.device;
+            let what =
+                format!("device {name} ({place}) with other figures than its profile has now");
+            taken().any(has_place).then(|| (device.role.name(), what))
         };
         if let Some((key, what)) = of_server().or_else(of_device) {
             return Err(plan.refuse(cell, key, &mixed(&what)).into());
@@ -114,8 +108,7 @@ fn measured(
     if let Connections::Ramp(_) = cell.what.load.connections {
         return Ok(results.ramp_cells(lab, cell.ordinal)?);
     }
-    let same = all.iter().filter(|one| one.what.ordinal == cell.ordinal);
-    Ok(same.cloned().collect())
+    Ok(all.iter().filter(|one| one.what.ordinal == cell.ordinal).cloned().collect())
 }
 
 /// The key of the plan that names the server, and what it was and is, where that is another version
@@ -131,18 +124,15 @@ fn other_version(stored: &NewCell, version: &str) -> Option<(&'static str, Strin
 }
 
 fn numbers(version: &str) -> &str {
-    let end = version.find(|c: char| c != '.' && !c.is_ascii_digit());
-    &version[..end.unwrap_or(version.len())]
+    version.split(|c: char| c != '.' && !c.is_ascii_digit()).next().unwrap_or_default()
 }
 
 /// The first role that is on an emulated device now whose figures were others. What is not placed,
 /// or cannot be, is where data is, which comes first.
 fn other_figures<'a>(stored: &NewCell, now: &'a [RoleDevice]) -> Option<&'a RoleDevice> {
     now.iter().find(|device| {
-        let mut places = stored.places.iter();
-        let was = places
-            .find(|place| place.role == device.role.name())
-            .and_then(|place| place.profile_fingerprint.as_ref());
+        let was = stored.places.iter().find(|place| place.role == device.role.name());
+        let was = was.and_then(|place| place.profile_fingerprint.as_ref());
         let is = device.profile_fingerprint.as_ref();
         was.is_some() && is.is_some() && was != is
     })

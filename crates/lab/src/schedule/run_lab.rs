@@ -144,8 +144,7 @@ impl LabRun<'_> {
                 let left = missing(results, lab, (planned, &planned.turns), options.redo)?.len();
                 // Where its end was not stored, it is stored now.
                 let stored = results.lab(lab)?;
-                let summary = Ok(self.summary(&[], job)?);
-                let ends_as = status_of(&planned.source, &summary);
+                let ends_as = status_of(&planned.source, &Ok(self.summary(&[], job)?));
                 is_over =
                     turns.is_empty() && (left > 0 || ends_as == (stored.status, stored.reason));
                 if !is_over {
@@ -201,7 +200,8 @@ impl LabRun<'_> {
         let mut block_of = None;
         for (done, turn) in turns.iter().enumerate() {
             let is_late = |limit| begun.elapsed() >= limit;
-            if self.planned.time_limit().is_some_and(is_late) || job.is_stop_asked() {
+            let time_limit = self.planned.source.plan().and_then(Plan::time_limit);
+            if time_limit.is_some_and(is_late) || job.is_stop_asked() {
                 break;
             }
             let expected: Duration = turns[done..].iter().map(|turn| self.expected(*turn)).sum();

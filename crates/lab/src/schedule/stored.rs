@@ -1,6 +1,6 @@
 //! What a results file has of a lab: which turns are still to be taken, and what was lost.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, unfit};
 use crate::schedule::planned::Planned;
 use analyse::standing_points;
 use plan::{Plan, Turn};
@@ -21,12 +21,12 @@ pub(crate) fn lab_of(results: &Results, plan: &Plan) -> LabResult<Option<LabId>>
 /// Refuses a plan whose lab another process executes.
 ///
 /// # Errors
-/// [`LabError::Unfit`] says what to do.
+/// [`unfit`] says what to do.
 pub fn require_idle(results: &Results, plan: &Plan) -> LabResult<()> {
     if let Some(lab) = lab_of(results, plan)?
         && results.lab(lab)?.status == LabStatus::Running
     {
-        return Err(LabError::Unfit(format!(
+        return Err(unfit(format!(
             "lab {lab} of this plan is being executed by another process; wait for its end, end \
              it, or name another file with --results"
         )));
@@ -69,8 +69,7 @@ pub(crate) fn has_ended(
     repeat: &Repeat,
     wants_checks: bool,
 ) -> Result<bool, StoreError> {
-    let is_proven = || Ok(!wants_checks || results.is_proven(repeat.id)?);
-    Ok(repeat.own_failure().is_some() || (repeat.is_whole() && is_proven()?))
+    Ok((repeat.is_whole() && !wants_checks) || results.has_ended(repeat)?)
 }
 
 /// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not
@@ -89,8 +88,12 @@ fn ended_ramps(results: &Results, lab: LabId, redo: bool) -> LabResult<BTreeSet<
 
 /// Has any repeat of a lab numbers?
 pub(crate) fn has_result(results: &Results, lab: LabId) -> LabResult<bool> {
+    has_repeat(results, lab, |repeat| repeat.result.is_some())
+}
+
+fn has_repeat(results: &Results, lab: LabId, is: impl Fn(&Repeat) -> bool) -> LabResult<bool> {
     for cell in results.cells(lab)? {
-        if results.repeats(cell.id)?.iter().any(|repeat| repeat.result.is_some()) {
+        if results.repeats(cell.id)?.iter().any(&is) {
             return Ok(true);
         }
     }
@@ -107,17 +110,9 @@ pub(crate) fn has_failed_checks(results: &Results, lab: LabId) -> LabResult<bool
         if standing.iter().any(|point| has_failed(&point.reason_code)) {
             return Ok(true);
         }
-        let all = results.ramp_points(ramp.id)?;
-        of_ramps.extend(all.iter().map(|repeat| repeat.id));
+        of_ramps.extend(results.ramp_points(ramp.id)?.iter().map(|repeat| repeat.id));
     }
-    for cell in results.cells(lab)? {
-        let mut repeats = results.repeats(cell.id)?;
-        repeats.retain(|repeat| !of_ramps.contains(&repeat.id));
-        if repeats.iter().any(|repeat| has_failed(&repeat.reason_code)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    has_repeat(results, lab, |one| !of_ramps.contains(&one.id) && has_failed(&one.reason_code))
 }
 
 #[cfg(test)]

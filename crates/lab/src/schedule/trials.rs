@@ -4,25 +4,19 @@
 
 use crate::error::{LabError, LabResult};
 use crate::progress::{Job, Progress};
-use crate::schedule::planned::Planned;
 use crate::schedule::resumed::{host_facts, require_same};
 use crate::schedule::stored::{has_failed_checks, lab_of, require_idle};
-use crate::schedule::turn::{LabRun, LabRunOptions};
+use crate::schedule::turn::LabRun;
 use base::Exit;
 use plan::{Plan, PlannedCell, Setting, Turn};
 use spec::Cell;
-use store::{LabStatus, RepeatId, Results};
+use store::{LabStatus, RepeatId};
 
 /// A cell of a lab, by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrialCell(pub usize);
 
-impl<'a> LabRun<'a> {
-    /// A lab of this name without a cell yet.
-    pub fn of_search(name: &str, results: &'a Results, options: &'a LabRunOptions) -> LabRun<'a> {
-        LabRun::new(results, Planned::of_search(name), options)
-    }
-
+impl LabRun<'_> {
     /// Begins the lab of a plan that is searched, or goes on with it.
     ///
     /// # Errors
@@ -58,11 +52,6 @@ impl<'a> LabRun<'a> {
         Ok(TrialCell(self.planned.add(what, settings.collect())?))
     }
 
-    /// How many blocks were asked for. The inputs of each derive from its number.
-    pub fn asked_blocks(&self) -> u32 {
-        self.asked_blocks
-    }
-
     /// Measures these cells once each, in this order, as a block with this title, but for those of
     /// which the results file has this block's repeat. A cell that fails has a result that says
     /// why.
@@ -77,8 +66,7 @@ impl<'a> LabRun<'a> {
     ) -> LabResult<Vec<RepeatId>> {
         self.asked_blocks += 1;
         if self.begun().is_none() {
-            let lab = self.begin_lab(host_facts(&self.planned))?;
-            self.results.mark_adaptive(lab)?;
+            self.results.mark_adaptive(self.begin_lab(host_facts(&self.planned))?)?;
         }
         let mut is_begun = false;
         let mut repeats = Vec::new();
@@ -99,8 +87,7 @@ impl<'a> LabRun<'a> {
                 }
                 job.tell(progress);
             };
-            let exit = self.take(turn, &[], &job.telling(&mut told))?;
-            if exit == Exit::Interrupted {
+            if self.take(turn, &[], &job.telling(&mut told))? == Exit::Interrupted {
                 return Err(LabError::Interrupted);
             }
         }

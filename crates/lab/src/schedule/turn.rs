@@ -1,11 +1,11 @@
 //! One turn: a server is started or reached, one measurement is made on it, and stored however it
 //! ends.
 
-use crate::error::{LabError, LabResult};
-use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
+use crate::error::{LabError, LabResult, unfit};
+use crate::measure::measurement::{RepeatPlace, measure};
+use crate::measure::planned_row::planned_row;
 use crate::measure::ramp::{ramp, store_failed_ramp};
 use crate::measure::seeds::seed_of_repeat;
-use crate::measure::workload::{metric_of, settings_of, transactions_of};
 use crate::progress::{Job, Progress, Stopwatch};
 use crate::schedule::pilot::Pilots;
 use crate::schedule::planned::{LabSource, Planned};
@@ -15,21 +15,19 @@ use crate::stop;
 use crate::target::changed::ChangedVariables;
 use crate::target::disk_space;
 use crate::target::populate::reach;
-use crate::target::preset::PRESET_SETTING;
 use crate::target::resolved::PreparedServer;
 use crate::target::subject::Subject;
 use base::{Dilation, Exit};
 use fleet::Leader;
-use plan::{PlannedCell, Setting, Turn};
+use plan::{PlannedCell, Turn};
 use server::{ImageKey, ServerError};
-use spec::{Cell, Connections, Dilate, External, Lengths, Meters, Private, Server, Topology};
+use spec::{Connections, Dilate, External, Meters, Server};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
-    LabId, NewCell, NewLab, NewRepeat, Repeat, RepeatFailure, RepeatId, RepeatStatus, Results,
-    StoredLoad, TOPOLOGY_SETTING, redact,
+    LabId, NewLab, NewRepeat, Repeat, RepeatFailure, RepeatId, RepeatStatus, Results, StoredLoad,
 };
 
 /// What to execute, and how.
@@ -53,8 +51,8 @@ pub struct LabRun<'a> {
     pub(crate) planned: Planned,
     pub(crate) options: &'a LabRunOptions,
     lab: OnceCell<LabId>,
-    /// Blocks that a search has asked for.
-    pub(super) asked_blocks: u32,
+    /// How many blocks a search has asked for. The inputs of each derive from its number.
+    pub asked_blocks: u32,
 }
 
 impl<'a> LabRun<'a> {
@@ -74,7 +72,7 @@ impl<'a> LabRun<'a> {
 
     /// The lab, which has begun.
     pub(crate) fn lab(&self) -> LabResult<LabId> {
-        self.begun().ok_or_else(|| LabError::Unfit("the lab has not begun".to_owned()))
+        self.begun().ok_or_else(|| unfit("the lab has not begun"))
     }
 
     /// Goes on with a lab that an earlier call began.
@@ -83,10 +81,8 @@ impl<'a> LabRun<'a> {
     }
 
     pub(crate) fn begin_lab(&self, host_facts: Vec<(String, String)>) -> LabResult<LabId> {
-        let plan = match &self.planned.source {
-            LabSource::Plan(plan) => Some(plan),
-            LabSource::Demo(_) | LabSource::Command | LabSource::Search => None,
-        };
+        let is_stored = matches!(self.planned.source, LabSource::Plan(_));
+        let plan = self.planned.source.plan().filter(|_| is_stored);
         let lab = self.results.begin_lab(&NewLab {
             name: self.planned.name.clone(),
             plan: plan.map(|plan| plan.text().to_owned()),
@@ -105,10 +101,7 @@ impl<'a> LabRun<'a> {
     /// What the inputs of a turn derive from: of a command the seed that it names.
     fn seed(&self, turn: Turn) -> u64 {
         let seed = self.cell(turn).what.load.seed;
-        match self.planned.source {
-            LabSource::Command => seed,
-            _ => seed_of_repeat(seed, turn.repeat),
-        }
+        if self.is_command() { seed } else { seed_of_repeat(seed, turn.repeat) }
     }
 
     /// One turn; of a plan, stored however it ends. `coming` are the images of those after it.
@@ -148,8 +141,7 @@ impl<'a> LabRun<'a> {
                 return Ok(exit);
             };
             job.note(&format!("no result: {}", failure.reason));
-            let planned = planned_row(cell);
-            store_failed_ramp(self.place(turn, &planned, &notes)?, limits, &failure)?;
+            store_failed_ramp(self.place(turn, &notes)?, limits, &failure)?;
             return Ok(Exit::Failed);
         }
         let repeat = self.repeat_of(turn, new, &notes)?;
@@ -161,11 +153,8 @@ impl<'a> LabRun<'a> {
             }
         }
         job.tell(Progress::TurnEnds(repeat.id));
-        Ok(if timed_out && failure.is_some() && exit != Exit::CheckFailed {
-            Exit::Failed
-        } else {
-            exit
-        })
+        let is_failed = timed_out && failure.is_some() && exit != Exit::CheckFailed;
+        Ok(if is_failed { Exit::Failed } else { exit })
     }
 
     /// The repeat that this turn has made; where it never came to one of its own, one is made that
@@ -181,25 +170,19 @@ impl<'a> LabRun<'a> {
             dilation: dilation.factor(),
             ..NewRepeat::not_driven(cell, turn.repeat)
         })?;
-        for note in notes {
-            self.results.record_note(repeat, note)?;
-        }
+        notes.iter().try_for_each(|note| self.results.record_note(repeat, note))?;
         Ok(self.results.repeat(repeat)?)
     }
 
     /// What a turn has given already: a result, or why there is none.
     pub(crate) fn result_of(&self, turn: Turn) -> LabResult<Option<RepeatId>> {
-        let Some(last) = self.last_attempt(turn)? else {
-            return Ok(None);
-        };
-        let has_ended = has_ended(self.results, &last, self.cell(turn).what.checks)?;
-        Ok(has_ended.then_some(last.id))
+        let Some(last) = self.last_attempt(turn)? else { return Ok(None) };
+        Ok(has_ended(self.results, &last, self.cell(turn).what.checks)?.then_some(last.id))
     }
 
     fn last_attempt(&self, turn: Turn) -> LabResult<Option<Repeat>> {
-        let mut repeats = self.repeats_of_cell(turn)?;
-        repeats.retain(|repeat| repeat.ordinal == turn.repeat);
-        Ok(repeats.pop())
+        let repeats = self.repeats_of_cell(turn)?;
+        Ok(repeats.into_iter().rfind(|repeat| repeat.ordinal == turn.repeat))
     }
 
     /// All that the lab has of the cell of a turn.
@@ -220,8 +203,7 @@ impl<'a> LabRun<'a> {
         coming: &[ImageKey],
         job: &Job<'_>,
     ) -> LabResult<(PreparedServer<'_>, Vec<StoredLoad>)> {
-        let resolved = self.planned.server(turn)?;
-        let (prepared, loads) = resolved.prepare(coming, job)?;
+        let (prepared, loads) = self.planned.server(turn)?.prepare(coming, job)?;
         if self.begun().is_some() {
             self.record_loads(&loads)?;
         }
@@ -230,8 +212,7 @@ impl<'a> LabRun<'a> {
 
     fn record_loads(&self, loads: &[StoredLoad]) -> LabResult<()> {
         for load in loads {
-            let of_lab = StoredLoad { lab: self.begun(), ..load.clone() };
-            self.results.record_load(&of_lab)?;
+            self.results.record_load(&StoredLoad { lab: self.begun(), ..load.clone() })?;
         }
         Ok(())
     }
@@ -246,15 +227,14 @@ impl<'a> LabRun<'a> {
         job: &Job<'_>,
     ) -> LabResult<Exit> {
         let cell = self.cell(turn);
-        let subject = job.noting(notes, |job| {
-            let dilation = self.dilation(turn, &prepared, job)?;
-            prepared.start(dilation, job)
-        })?;
+        let subject =
+            job.noting(notes, |job| prepared.start(self.dilation(turn, &prepared, job)?, job))?;
         let mut watch = Stopwatch::begin();
         reach(&subject)?;
         job.tell(Progress::Reached { subject: &subject, cell: &cell.what });
         if self.begun().is_none() {
-            self.begin_lab(observe::host_facts(subject.data_directory()))?;
+            let data = subject.instance().map(|instance| instance.data_directory());
+            self.begin_lab(observe::host_facts(data))?;
             self.record_loads(&loads)?;
         } else if cell.what.server.private().is_none() && self.planned.turns.len() > 1 {
             let note = "all repeats on this server share one database, which has grown with each \
@@ -297,12 +277,7 @@ impl<'a> LabRun<'a> {
             return Ok(found);
         }
         let cell = self.cell(turn);
-        let pilots = Pilots {
-            prepared,
-            cell: &cell.what,
-            planned: &planned_row(cell),
-            seed: self.seed(turn),
-        };
+        let pilots = Pilots { prepared, cell, seed: self.seed(turn) };
         let lengths = &cell.what.lengths;
         let dilated = lengths.warmup.most + lengths.window.most;
         let within_limit = cell.repeat_time_limit.as_secs_f64() / dilated.as_secs_f64();
@@ -317,26 +292,24 @@ impl<'a> LabRun<'a> {
         notes: &[String],
         job: &Job<'_>,
     ) -> LabResult<Exit> {
-        let cell = self.cell(turn);
-        let planned = planned_row(cell);
-        let place = self.place(turn, &planned, notes)?;
-        let what = self.with_meters(&cell.what);
+        let place = self.place(turn, notes)?;
+        let mut what = self.cell(turn).what.clone();
+        // Those that this call names count instead of the plan's.
+        let Meters { power_command, host_metrics } = self.options.meters.clone();
+        what.meters.power_command = power_command.or(what.meters.power_command);
+        what.meters.host_metrics = host_metrics.or(what.meters.host_metrics);
         if let Connections::Ramp(limits) = &what.load.connections {
             return ramp(place, subject, (&what, limits), job);
         }
-        let MeasuredRepeat { repeat, exit } = measure(place, subject, &what, job)?;
+        let (repeat, exit) = measure(place, subject, &what, job)?;
         if self.is_command() {
             job.tell(Progress::TurnEnds(repeat));
         }
         Ok(exit)
     }
 
-    fn place<'b>(
-        &'b self,
-        turn: Turn,
-        planned: &'b NewCell,
-        notes: &'b [String],
-    ) -> LabResult<RepeatPlace<'b>> {
+    fn place<'b>(&'b self, turn: Turn, notes: &'b [String]) -> LabResult<RepeatPlace<'b>> {
+        let planned = self.cell(turn);
         Ok(RepeatPlace {
             results: self.results,
             lab: self.lab()?,
@@ -347,25 +320,9 @@ impl<'a> LabRun<'a> {
             seed: self.seed(turn),
             ramp: None,
             // Nothing stands before the points of a command.
-            planned_cells: match self.planned.source {
-                LabSource::Command => 0,
-                _ => self.planned.cells.len() as u32,
-            },
+            planned_cells: if self.is_command() { 0 } else { self.planned.cells.len() as u32 },
             fleet: self.options.fleet.as_deref(),
         })
-    }
-
-    /// The cell, with meters that this call names instead of the plan's.
-    fn with_meters(&self, cell: &Cell) -> Cell {
-        let Meters { power_command, host_metrics } = self.options.meters.clone();
-        let of_plan = cell.meters.clone();
-        Cell {
-            meters: Meters {
-                power_command: power_command.or(of_plan.power_command),
-                host_metrics: host_metrics.or(of_plan.host_metrics),
-            },
-            ..cell.clone()
-        }
     }
 }
 
@@ -382,80 +339,6 @@ fn is_interrupted(error: &LabError, timed_out: bool, made: Option<&Repeat>, job:
         }
         _ => stop::comes(|| job.is_stop_asked()),
     }
-}
-
-/// A cell as far as its plan tells of it.
-fn planned_row(cell: &PlannedCell) -> NewCell {
-    let ns = |duration: Duration| duration.as_nanos() as u64;
-    let Cell { load, lengths, .. } = &cell.what;
-    let Lengths { warmup, window, interval, .. } = *lengths;
-    let of_load = NewCell {
-        ordinal: cell.ordinal,
-        workload: load.workload.name().to_owned(),
-        style: load.style.name().to_owned(),
-        throughput_metric: metric_of(&load.workload),
-        transactions: transactions_of(&load.workload),
-        connections: load.connections.first().unwrap_or_default(),
-        home: Some(load.home),
-        isolation: load.isolation.map(|level| level.name().to_owned()),
-        warmup_ns: ns(warmup.most),
-        window_ns: ns(window.most),
-        interval_ns: ns(interval),
-        warmup_auto: warmup.is_auto,
-        window_auto: window.is_auto,
-        precision_share: lengths.window_precision_share(),
-        seed: load.seed,
-        schemas: 1,
-        instances: 1,
-        settings: settings_beside_columns(cell),
-        ..NewCell::default()
-    };
-    match &cell.what.server {
-        Server::Private(private) => {
-            let preset = private.preset.iter();
-            let preset = preset.map(|preset| (PRESET_SETTING.to_owned(), preset.name.clone()));
-            let population = &private.population;
-            let warehouses = population.tpcc_warehouses().map(|count| count.0);
-            let sizes = settings_of(&population.database);
-            NewCell {
-                engine: private.engine.clone(),
-                warehouses,
-                foreign_keys: warehouses.map(|_| population.foreign_keys),
-                partitions: population.partitions,
-                instances: private.instances,
-                cores: private.cores,
-                settings: of_load.settings.into_iter().chain(sizes).chain(preset).collect(),
-                ..of_load
-            }
-        }
-        Server::External(external) => NewCell {
-            engine: "external".to_owned(),
-            target: external.dsns.iter().map(|dsn| redact(dsn)).collect::<Vec<_>>().join(" "),
-            warehouses: load.warehouses.map(|warehouses| warehouses.0),
-            schemas: external.schemas.unwrap_or(1),
-            ..of_load
-        },
-    }
-}
-
-/// What its plan says of the cell, in its words, the variables of its server, and what else is not
-/// by default.
-fn settings_beside_columns(cell: &PlannedCell) -> Vec<(String, String)> {
-    let server = &cell.what.server;
-    let (Server::Private(Private { set, .. }) | Server::External(External { set, .. })) = server;
-    let (dilate, topology) = (server.dilate(), server.topology());
-    let dilate = (dilate != Dilate::NONE).then(|| ("dilate".to_owned(), dilate.to_string()));
-    let topology = (topology != Topology::Apart)
-        .then(|| (TOPOLOGY_SETTING.to_owned(), topology.name().to_owned()));
-    let words = cell.settings.iter().filter_map(Setting::row);
-    let words = words.chain(set.iter().cloned()).chain(dilate).chain(topology);
-    words.chain(cell.what.beside_default(is_told)).collect()
-}
-
-/// Is this field of a server or a load a column, or told in other words?
-fn is_told(field: &str) -> bool {
-    let otherwise = ["dsns", "preset", "set", "topology", "dilate", "places", "database", "rate"];
-    NewCell::has_column(field) || otherwise.contains(&field) || field == "defaults_file"
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.

@@ -1,11 +1,12 @@
 //! Variables of a server that is not mydyno's own, set for as long as it is measured.
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::progress::Job;
 use crate::target::sessions::{IDENTITY, text, with_session};
 use crate::target::subject::Subject;
 use advise::set_statement;
 use base::{Session, SessionError};
+use itertools::Itertools;
 use server::{ChangeJournal, Home, NamedVariables, ServerChange};
 use std::time::{Duration, Instant};
 use wire::{Connection, Connector};
@@ -36,15 +37,14 @@ impl ChangedVariables {
         let connector = subject.without_schema()?;
         let identity = identity(&connector)?;
         let Some(journal) = ChangeJournal::take(&Home::from_env()?, &identity)? else {
-            return Err(LabError::Unfit(
-                "another mydyno is changing this server's variables; wait for its end, or end it"
-                    .to_owned(),
+            return Err(unfit(
+                "another mydyno is changing this server's variables; wait for its end, or end it",
             ));
         };
         // Who died a moment ago is set back before its changes pass for the server's own.
-        set_back(&connector, &still_changed(&connector, journal.left()?)?.by_mydyno)?;
-        let names: Vec<&str> = variables.iter().map(|(name, _)| name.as_str()).collect();
-        let read = || with_session(&connector, async |session| values(session, &names).await);
+        set_back(&connector, &still_changed(&connector, journal.left()?)?.0)?;
+        let names = || variables.iter().map(|(name, _)| name);
+        let read = || with_session(&connector, async |session| values(session, names()).await);
         let mut change = ServerChange { before: read()?, ..ServerChange::default() };
         journal.write(&change)?;
         let applied = apply(&connector, variables).and_then(|()| {
@@ -52,13 +52,11 @@ impl ChangedVariables {
             Ok(journal.write(&change)?)
         });
         let changed = ChangedVariables { connector, journal, before: change.before };
-        match applied {
-            Ok(()) => Ok(changed),
-            Err(error) => {
-                changed.restore()?;
-                Err(error)
-            }
+        if let Err(error) = applied {
+            changed.restore()?;
+            return Err(error);
         }
+        Ok(changed)
     }
 
     /// Sets all back, and sees that it is so.
@@ -92,51 +90,45 @@ pub(crate) fn restore_what_is_left(subject: &Subject, job: &Job<'_>) -> LabResul
     if left.before.is_empty() {
         return Ok(());
     }
-    let left = still_changed(&connector, left)?;
-    set_back(&connector, &left.by_mydyno)?;
+    let (by_mydyno, by_others) = still_changed(&connector, left)?;
+    set_back(&connector, &by_mydyno)?;
     journal.clear()?;
-    let names: Vec<&str> = left.by_mydyno.keys().map(String::as_str).collect();
+    let names = by_mydyno.keys().join(", ");
+    let what = if names.is_empty() { "nothing had to be" } else { &names };
     let mut note = format!(
-        "an earlier command was killed while it had changed this server: {} set back to what it \
-         was",
-        if names.is_empty() { "nothing had to be".to_owned() } else { names.join(", ") }
+        "an earlier command was killed while it had changed this server: {what} set back to what \
+         it was"
     );
-    if !left.by_others.is_empty() {
-        note += &format!("; {} left alone, as changed since", left.by_others.join(", "));
+    if !by_others.is_empty() {
+        note += &format!("; {} left alone, as changed since", by_others.join(", "));
     }
     job.note(&note);
     Ok(())
 }
 
-/// What a command that was killed left behind on a server.
-struct StillChanged {
-    /// Variables that have the value that mydyno gave them, with their values before.
-    by_mydyno: NamedVariables,
-    /// Variables that have a third value: their user's, or an option file's after a restart.
-    by_others: Vec<String>,
-}
-
-fn still_changed(connector: &Connector, left: ServerChange) -> LabResult<StillChanged> {
+/// What a command that was killed left behind on a server: variables that have the value that
+/// mydyno gave them, with their values before, and names of those that have a third value, their
+/// user's or, after a restart, an option file's.
+fn still_changed(
+    connector: &Connector,
+    left: ServerChange,
+) -> LabResult<(NamedVariables, Vec<String>)> {
     let ServerChange { before, taken } = left;
-    let names: Vec<&str> = before.keys().map(String::as_str).collect();
-    let now = with_session(connector, async |session| values(session, &names).await)?;
+    let now = with_session(connector, async |session| values(session, before.keys()).await)?;
     // Who was killed before the server had taken all does not know what it took.
     let is_ours = |name: &String| taken.get(name).is_none_or(|taken| is_equal(&now[name], taken));
-    let is_back = |name: &String| is_equal(&now[name], &before[name]);
-    let by_others =
-        before.keys().filter(|name| !is_ours(name) && !is_back(name)).cloned().collect();
-    let by_mydyno = before.into_iter().filter(|(name, _)| is_ours(name)).collect();
-    Ok(StillChanged { by_mydyno, by_others })
+    let (by_mydyno, others): (NamedVariables, NamedVariables) =
+        before.into_iter().partition(|(name, _)| is_ours(name));
+    let is_back = |(name, before): &(String, String)| is_equal(&now[name], before);
+    let by_others = others.into_iter().filter(|other| !is_back(other)).map(|(name, _)| name);
+    Ok((by_mydyno, by_others.collect()))
 }
 
 fn set_back(connector: &Connector, before: &NamedVariables) -> LabResult<()> {
     let all: Vec<(String, String)> = before.clone().into_iter().collect();
     apply(connector, &all).map_err(|error| {
-        let statements = all.iter().map(|(name, value)| set_statement(name, value));
-        LabError::NotSetBack {
-            why: error.to_string(),
-            statements: statements.collect::<Vec<_>>().join(" "),
-        }
+        let statements = all.iter().map(|(name, value)| set_statement(name, value)).join(" ");
+        LabError::NotSetBack { why: error.to_string(), statements }
     })
 }
 
@@ -144,27 +136,23 @@ fn set_back(connector: &Connector, before: &NamedVariables) -> LabResult<()> {
 /// another within its bounds, so that the order matters: a second round sets what the first could
 /// not.
 fn apply(connector: &Connector, wanted: &[(String, String)]) -> LabResult<()> {
-    let names: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
+    let names = || wanted.iter().map(|(name, _)| name);
     with_session(connector, async |session| {
-        let mut refused = None;
-        for _ in 0..ROUNDS {
+        let (mut refused, mut round) = (None, 0);
+        loop {
             settle(session).await?;
-            let now = values(session, &names).await?;
-            for (name, value) in wanted.iter().filter(|(name, value)| !is_equal(&now[name], value))
-            {
+            let now = values(session, names()).await?;
+            let is_left = |(name, value): &&(String, String)| !is_equal(&now[name], value);
+            let mut left = wanted.iter().filter(is_left).peekable();
+            let Some((name, value)) = left.peek() else { return Ok(()) };
+            if round == ROUNDS {
+                let taken = format!("the server took {} for {name}, and not {value}", now[name]);
+                return Err(refused.unwrap_or_else(|| unfit(taken)));
+            }
+            for (name, value) in left {
                 refused = refused.or(execute(session, name, value).await.err());
             }
-        }
-        settle(session).await?;
-        let now = values(session, &names).await?;
-        let left = wanted.iter().find(|(name, value)| !is_equal(&now[name], value));
-        match (left, refused) {
-            (None, _) => Ok(()),
-            (Some(_), Some(refused)) => Err(refused),
-            (Some((name, value)), None) => Err(LabError::Unfit(format!(
-                "the server took {} for {name}, and not {value}",
-                now[name]
-            ))),
+            round += 1;
         }
     })
 }
@@ -176,15 +164,15 @@ async fn settle(session: &mut Connection) -> LabResult<()> {
     loop {
         let answer = session.query(status).await.doing("reading the server's status")?;
         let said = answer.rows().next().map_or_else(String::new, |row| row.text(1));
-        let is_over = ["", "not started"].iter().any(|over| said.eq_ignore_ascii_case(over))
-            || said.to_ascii_lowercase().starts_with("completed")
-            || said.to_ascii_lowercase().contains("did not change")
-            || said.to_ascii_lowercase().contains("failed");
-        if is_over {
+        let lower = said.to_ascii_lowercase();
+        if ["", "not started"].contains(&&*lower)
+            || lower.starts_with("completed")
+            || ["did not change", "failed"].iter().any(|over| lower.contains(over))
+        {
             return Ok(());
         }
         if begun.elapsed() > RESIZE_PATIENCE {
-            return Err(LabError::Unfit(format!("the buffer pool is still being resized: {said}")));
+            return Err(unfit(format!("the buffer pool is still being resized: {said}")));
         }
         reactor::sleep_until(Instant::now() + LOOK_EVERY).await;
     }
@@ -205,10 +193,9 @@ fn is_equal(now: &str, wanted: &str) -> bool {
 
 async fn execute(session: &mut Connection, name: &str, value: &str) -> LabResult<()> {
     let sql = set_statement(name, value);
-    let set = session.query(sql.trim_end_matches(';')).await;
-    set.map(|_| ()).map_err(|error| match error {
+    session.query(sql.trim_end_matches(';')).await.map(|_| ()).map_err(|error| match error {
         SessionError::Server { .. } => {
-            LabError::Unfit(format!("the server does not take {name} = {value}: {error}"))
+            unfit(format!("the server does not take {name} = {value}: {error}"))
         }
         error => LabError::Session { doing: "setting a variable", error },
     })
@@ -218,11 +205,14 @@ fn identity(connector: &Connector) -> LabResult<String> {
     with_session(connector, async |session| text(session, IDENTITY).await.doing(READING))
 }
 
-async fn values(session: &mut Connection, names: &[&str]) -> LabResult<NamedVariables> {
+async fn values<'a>(
+    session: &mut Connection,
+    names: impl Iterator<Item = &'a String>,
+) -> LabResult<NamedVariables> {
     let mut values = NamedVariables::new();
     for name in names {
         let value = text(session, &format!("SELECT @@GLOBAL.{name}")).await.doing(READING)?;
-        values.insert((*name).to_owned(), value);
+        values.insert(name.clone(), value);
     }
     Ok(values)
 }

@@ -1,34 +1,18 @@
 //! Private servers that have one database: what makes them nodes of a cluster, and when each is in
 //! it.
 
-use crate::error::{LabError, LabResult, WhileDoing};
-use crate::target::membership::Membership;
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::target::sessions::with_session;
 use base::{Session, Since, given_in};
-use server::{GaleraNode, ServerBuild, ServerError, refuse_own_settings, require_provider};
+use server::{
+    GaleraNode, InstanceOptions, ServerBuild, ServerError, refuse_own_settings, require_provider,
+};
 use spec::{DatabaseKind, Private, Topology};
 use wire::{Address, ConnectOptions, Connector};
 
 /// Threads that apply what comes from other nodes. One alone falls behind a primary that many
 /// connections write to.
 const APPLIERS: &str = "4";
-/// How private servers of one database belong together.
-#[derive(Clone, Debug)]
-pub(crate) enum Cluster {
-    /// They do not: each has a database of its own.
-    None,
-    Galera(Vec<GaleraNode>),
-    /// The first is the primary.
-    Replicas,
-}
-
-/// What makes one server a node.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct NodeOptions {
-    pub(crate) set: Vec<(String, String)>,
-    pub(crate) init: Vec<String>,
-    pub(crate) galera: Option<GaleraNode>,
-}
 
 /// Refuses servers that cannot be a cluster, before anything is started.
 ///
@@ -42,10 +26,9 @@ pub(crate) fn require_possible(build: &ServerBuild, private: &Private) -> LabRes
             refuse_own_settings(&private.set)?;
             match private.population.database {
                 DatabaseKind::Tpcc => Ok(()),
-                _ => Err(LabError::Unfit(
+                _ => Err(unfit(
                     "private nodes of several primaries have the database of TPC-C; take workload \
-                     tpcc, or load a cluster of your own and name it by DSN"
-                        .to_owned(),
+                     tpcc, or load a cluster of your own and name it by DSN",
                 )),
             }
         }
@@ -119,49 +102,37 @@ fn replication_settings(build: &ServerBuild) -> Vec<(&'static str, &'static str)
     lines
 }
 
-impl Cluster {
-    /// What servers of this build, so many, are to be.
-    ///
-    /// # Errors
-    /// Where ports cannot be found, or the build cannot be a node.
-    pub(crate) fn of(build: &ServerBuild, private: &Private) -> LabResult<Cluster> {
-        Ok(match private.topology {
-            Topology::Apart | Topology::Shards => Cluster::None,
-            Topology::MultiPrimary => {
-                Cluster::Galera(GaleraNode::cluster(build, private.instances)?)
-            }
-            Topology::PrimaryReplicas => Cluster::Replicas,
-        })
-    }
+/// What makes so many servers of this build nodes of Galera, where they are to be that.
+///
+/// # Errors
+/// Where ports cannot be found, or the build cannot be a node.
+pub(crate) fn galera_nodes(
+    build: &ServerBuild,
+    topology: Topology,
+    count: u32,
+) -> LabResult<Vec<GaleraNode>> {
+    Ok(match topology {
+        Topology::MultiPrimary => GaleraNode::cluster(build, count)?,
+        _ => Vec::new(),
+    })
+}
 
-    /// What the server of this place, from 0, needs.
-    pub(crate) fn node(&self, build: &ServerBuild, place: usize) -> NodeOptions {
-        match self {
-            Cluster::None => NodeOptions::default(),
-            // There is one for each place.
-            Cluster::Galera(nodes) => {
-                NodeOptions { galera: Some(nodes[place].clone()), ..NodeOptions::default() }
-            }
-            Cluster::Replicas => {
-                let read_only = match build.release.family.is_mariadb() {
-                    true => "SET GLOBAL read_only = ON",
-                    false => "SET GLOBAL super_read_only = ON",
-                };
-                let init = if place == 0 { Vec::new() } else { vec![read_only.to_owned()] };
-                let set = vec![("server_id".to_owned(), (place + 1).to_string())];
-                NodeOptions { set, init, galera: None }
-            }
-        }
+/// What makes the server of this place, from 0, the primary or a replica, where it is to be that.
+pub(crate) fn replica_options(
+    build: &ServerBuild,
+    topology: Topology,
+    place: usize,
+) -> InstanceOptions {
+    if topology != Topology::PrimaryReplicas {
+        return InstanceOptions::default();
     }
-
-    /// How the node of this place, from 0, is known to be in; the primary of replicas always is.
-    pub(crate) fn membership(&self, place: usize) -> Option<Membership> {
-        match self {
-            Cluster::Galera(_) => Some(Membership::Synced),
-            Cluster::Replicas if place > 0 => Some(Membership::Replicates),
-            Cluster::None | Cluster::Replicas => None,
-        }
-    }
+    let read_only = match build.release.family.is_mariadb() {
+        true => "SET GLOBAL read_only = ON",
+        false => "SET GLOBAL super_read_only = ON",
+    };
+    let init = if place == 0 { Vec::new() } else { vec![read_only.to_owned()] };
+    let set = vec![("server_id".to_owned(), (place + 1).to_string())];
+    InstanceOptions { set, init, ..InstanceOptions::default() }
 }
 
 /// Makes a server, whose data are those of the primary, a replica of it.
@@ -173,16 +144,6 @@ pub(crate) fn follow(
     replica: &Connector,
     primary: &ConnectOptions,
 ) -> LabResult<()> {
-    let statements = statements_to_follow(build, primary);
-    with_session(replica, async |session| {
-        for sql in &statements {
-            session.query(sql).await.doing("making it a replica of node 1")?;
-        }
-        Ok(())
-    })
-}
-
-fn statements_to_follow(build: &ServerBuild, primary: &ConnectOptions) -> [String; 2] {
     let port = match &primary.address {
         Address::Tcp { port, .. } => *port,
         Address::Unix(_) => 0,
@@ -203,5 +164,10 @@ fn statements_to_follow(build: &ServerBuild, primary: &ConnectOptions) -> [Strin
         "{change} {word}_HOST = '127.0.0.1', {word}_PORT = {port}, {word}_USER = '{user}', \
          {word}_PASSWORD = '{password}', {word}_CONNECT_RETRY = 1, {from}{key}"
     );
-    [connect, start.to_owned()]
+    with_session(replica, async |session| {
+        for sql in [&*connect, start] {
+            session.query(sql).await.doing("making it a replica of node 1")?;
+        }
+        Ok(())
+    })
 }

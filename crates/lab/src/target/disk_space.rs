@@ -62,21 +62,18 @@ pub(crate) fn start(
     options: InstanceOptions,
 ) -> LabResult<Instance> {
     let directories = Directories::of(home, &options);
-    Instance::start(home, build, options).map_err(|error| match &error {
-        ServerError::Failed { why, log, .. } => {
-            // What it wrote is gone by now, and its room is there again; its log knows.
-            let was_full = [why, log].into_iter().any(|text| says_full(text));
-            let told = was_full.then(|| {
-                "a file system of the server's files is full; free some space, or put the files \
-                 elsewhere"
-                    .to_owned()
-            });
-            match directories.full().or(told) {
-                Some(full) => LabError::NoRoom(format!("{full}; {error}")),
-                None => error.into(),
-            }
+    Instance::start(home, build, options).map_err(|error| {
+        let ServerError::Failed { why, log, .. } = &error else { return error.into() };
+        // What it wrote is gone by now, and its room is there again; its log knows.
+        let told = (says_full(why) || says_full(log)).then(|| {
+            "a file system of the server's files is full; free some space, or put the files \
+             elsewhere"
+                .to_owned()
+        });
+        match directories.full().or(told) {
+            Some(full) => LabError::NoRoom(format!("{full}; {error}")),
+            None => error.into(),
         }
-        _ => error.into(),
     })
 }
 
@@ -106,8 +103,7 @@ fn says_full(log: &str) -> bool {
     ];
     let log = log.to_ascii_lowercase();
     WORDS.iter().any(|words| {
-        let mut found = log.match_indices(words);
-        found.any(|(at, words)| {
+        log.match_indices(words).any(|(at, words)| {
             let behind = log.as_bytes().get(at + words.len());
             !behind.is_some_and(u8::is_ascii_digit)
         })

@@ -1,7 +1,7 @@
 //! What was arranged at the first start of a named server, kept beside the server: it holds for
 //! every later start, because its data is where it was put.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabError, LabResult, unfit};
 use crate::target::placed::{Placed, places_of};
 use crate::target::preset::PresetSpec;
 use base::Dilation;
@@ -33,7 +33,7 @@ pub struct NamedSpec {
 
 /// A named server cannot be started with a dilated clock on a real device.
 pub(crate) fn not_dilatable() -> LabError {
-    LabError::Unfit(format!("--dilate: {OF_REAL_DEVICES}"))
+    unfit(format!("--dilate: {OF_REAL_DEVICES}"))
 }
 
 const KEPT_FILE: &str = "places.json";
@@ -84,13 +84,11 @@ pub(crate) fn read(directory: &Path) -> LabResult<Option<Kept>> {
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(LabError::Unfit(format!("cannot read {}: {error}", path.display())));
-        }
+        Err(error) => return Err(unfit(format!("cannot read {}: {error}", path.display()))),
     };
     match serde_json::from_str::<Kept>(&text) {
         Ok(kept) if kept.format == FORMAT => Ok(Some(kept)),
-        _ => Err(LabError::Unfit(format!(
+        _ => Err(unfit(format!(
             "{} is damaged or of another mydyno; use that one, or choose another --name (`mydyno \
              server stop --remove` removes the server with its data)",
             path.display()
@@ -103,8 +101,7 @@ impl Kept {
     pub(crate) fn resumed(self, spec: &NamedSpec) -> LabResult<Kept> {
         self.require_same(&spec.name, &spec.placement)?;
         self.require_there(&spec.name)?;
-        let mut asked = self.asked.iter();
-        let data_is_placed = asked.any(|(role, _)| role == Role::Data.name());
+        let data_is_placed = self.asked.iter().any(|(role, _)| role == Role::Data.name());
         storage::require_inside(data_is_placed, &spec.set, &self.set)?;
         Ok(self)
     }
@@ -123,17 +120,12 @@ impl Kept {
         was.extend(self.page_cache_bytes.map(|b| format!("--page-cache {b}")));
         was.extend(self.count.then(|| "--count-io".to_owned()));
         was.extend(self.no_account.then(|| "--no-account".to_owned()));
-        Err(LabError::Unfit(format!(
+        Err(unfit(format!(
             "the server {name:?} was started with {}, and its files are there; say the same or \
              leave it out to go on with them, or choose another --name (`mydyno server stop {name} \
              --remove` removes it with its data)",
             was.join(" ")
         )))
-    }
-
-    /// How many times slower its clock runs.
-    pub(crate) fn dilation(&self) -> Dilation {
-        self.dilation.and_then(Dilation::new).unwrap_or(Dilation::NONE)
     }
 
     /// The same, for a start with a clock that is dilated.
@@ -150,8 +142,7 @@ impl Kept {
     /// Directories of its files beside its own, but for those that are temporary.
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
         let is_temp = |path: &PathBuf| {
-            let mut set = self.set.iter();
-            set.any(|(name, value)| name == "tmpdir" && Path::new(value) == path)
+            self.set.iter().any(|(name, value)| name == "tmpdir" && Path::new(value) == path)
         };
         let scratch = self.scratch.iter().filter(move |path| !is_temp(path));
         self.data_directory.iter().chain(scratch).map(PathBuf::as_path)
@@ -163,7 +154,7 @@ impl Kept {
         };
         let path = gone.display();
         let remove = format!("`mydyno server stop {name} --remove`");
-        Err(LabError::Unfit(if is_in_memory_above(gone) {
+        Err(unfit(if is_in_memory_above(gone) {
             format!(
                 "the data of the server {name:?} was in memory ({path}) and is gone; {remove} \
                  removes what is left of it, and it can be started anew"
@@ -205,7 +196,7 @@ impl Kept {
     /// itself.
     pub(crate) fn files_now(&self) -> LabResult<Vec<(String, Vec<u8>)>> {
         let own = serde_json::to_vec_pretty(self)
-            .map_err(|error| LabError::Unfit(format!("a path is not UTF-8: {error}")))?;
+            .map_err(|error| unfit(format!("a path is not UTF-8: {error}")))?;
         let mut files = vec![(KEPT_FILE.to_owned(), own)];
         let texts = self.files.iter();
         files.extend(texts.map(|(name, text)| (name.clone(), text.clone().into_bytes())));
@@ -217,7 +208,7 @@ impl Kept {
         Placed {
             places: self.places.clone(),
             page: self.has_page.then(|| ShimPage::in_directory(directory)),
-            dilation: self.dilation(),
+            dilation: self.dilation.and_then(Dilation::new).unwrap_or(Dilation::NONE),
             ..Placed::default()
         }
     }

@@ -1,10 +1,11 @@
 //! Is a server in the cluster that it is to be in? Each kind of cluster tells in its own words.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, WhileDoing, unfit};
 use crate::target::sessions::with_session;
 use base::{Session, SessionError, clock, value_of};
 use observe::{ReplicaStatus, replica_status};
 use reactor::sleep_until;
+use spec::Topology;
 use std::time::{Duration, Instant};
 use wire::{Connection, Connector};
 
@@ -12,57 +13,47 @@ use wire::{Connection, Connector};
 pub(crate) const JOIN_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a replica that was just started may take to connect to its source.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often a node that is on its way is looked for.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 const GALERA: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', \
      'wsrep_cluster_status', 'wsrep_local_state_comment', 'wsrep_cluster_state_uuid')";
 const GROUP: &str = "SELECT MEMBER_STATE, @@group_replication_group_name FROM \
      performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid";
 
-/// How a node is known to be in its cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Membership {
-    /// Galera says that it is synced.
-    Synced,
-    /// It receives what the primary writes, and applies it.
-    Replicates,
-}
-
-impl Membership {
-    /// Waits until the server is in its cluster.
-    ///
-    /// # Errors
-    /// [`LabError::Unfit`] with what it says instead, after `patience`; where it is not reached.
-    /// `ended` says whether there is anything to wait for.
-    pub(crate) fn wait(
-        self,
-        connector: &Connector,
-        patience: Duration,
-        ended: impl Fn() -> bool,
-    ) -> LabResult<()> {
-        let begun = clock::Instant::now();
-        loop {
-            let looked = with_session(connector, async |session| match self {
-                Membership::Synced => cluster_of(session).await.map(drop),
-                Membership::Replicates => require_replica(session).await,
-            });
-            // One that joins refuses everybody for a moment.
-            let Err(why) = looked else { return Ok(()) };
-            if begun.elapsed() >= patience || ended() {
-                return Err(why);
-            }
-            std::thread::sleep(LOOK_EVERY);
+/// Waits until the server is in its cluster: one of several primaries says that it is ready, and a
+/// replica receives what its primary writes, and applies it.
+///
+/// # Errors
+/// [`unfit`] with what it says instead, after [`JOIN_PATIENCE`]; where it is not reached. `ended`
+/// says whether there is anything to wait for.
+pub(crate) fn wait_for_member(
+    topology: Topology,
+    connector: &Connector,
+    ended: impl Fn() -> bool,
+) -> LabResult<()> {
+    let begun = clock::Instant::now();
+    loop {
+        let looked = with_session(connector, async |session| match topology {
+            Topology::PrimaryReplicas => require_replica(session).await,
+            _ => cluster_of(session).await.map(drop),
+        });
+        // One that joins refuses everybody for a moment.
+        let Err(why) = looked else { return Ok(()) };
+        if begun.elapsed() >= JOIN_PATIENCE || ended() {
+            return Err(why);
         }
+        std::thread::sleep(LOOK_EVERY);
     }
 }
 
 /// The name of the cluster in which it is ready.
 ///
 /// # Errors
-/// [`LabError::Unfit`] where it is in none, or not ready; [`LabError::Session`].
+/// [`unfit`] where it is in none, or not ready; what the session failed by.
 pub(crate) async fn cluster_of(session: &mut Connection) -> LabResult<String> {
-    let failed = |error| LabError::Session { doing: "asking for its part in the cluster", error };
-    let answer = session.query(GALERA).await.map_err(failed)?;
+    let doing = "asking for its part in the cluster";
+    let answer = session.query(GALERA).await.doing(doing)?;
     let status: Vec<(String, String)> =
         answer.rows().map(|row| (row.text(0), row.text(1))).collect();
     let of = |name: &str| value_of(&status, name).unwrap_or_default();
@@ -73,54 +64,48 @@ pub(crate) async fn cluster_of(session: &mut Connection) -> LabResult<String> {
         if ready == "ON" && status == "Primary" && state == "Synced" {
             return Ok(uuid.to_owned());
         }
-        return Err(LabError::Unfit(format!(
+        return Err(unfit(format!(
             "it is not ready (wsrep_ready {ready}, wsrep_cluster_status {status}, \
              wsrep_local_state_comment {state}); wait until it is Synced, or leave it out"
         )));
     }
-    match session.query(GROUP).await {
-        Ok(answer) => match answer.row(0).map(|row| (row.text(0), row.text(1))) {
-            Some((state, group)) if state == "ONLINE" => Ok(group),
-            Some((state, _)) => Err(LabError::Unfit(format!(
-                "it is {state} in its group; wait until it is ONLINE, or leave it out"
-            ))),
-            None => Err(no_member()),
-        },
-        Err(SessionError::Server { .. }) => Err(no_member()),
-        Err(error) => Err(failed(error)),
+    let member = match session.query(GROUP).await {
+        Err(SessionError::Server { .. }) => None,
+        answer => answer.doing(doing)?.row(0).map(|row| (row.text(0), row.text(1))),
+    };
+    match member {
+        Some((state, group)) if state == "ONLINE" => Ok(group),
+        Some((state, _)) => Err(unfit(format!(
+            "it is {state} in its group; wait until it is ONLINE, or leave it out"
+        ))),
+        None => Err(unfit(
+            "it is in no cluster: neither Galera nor Group Replication is at work; start it as a \
+             member, or leave the topology out",
+        )),
     }
-}
-
-fn no_member() -> LabError {
-    LabError::Unfit(
-        "it is in no cluster: neither Galera nor Group Replication is at work; start it as a \
-         member, or leave the topology out"
-            .to_owned(),
-    )
 }
 
 /// Refuses what does not replicate; one that connects to its source is waited for.
 ///
 /// # Errors
-/// [`LabError::Unfit`] with what it says, and what to do; [`LabError::Session`].
+/// [`unfit`] with what it says, and what to do; what the session failed by.
 pub(crate) async fn require_replica(session: &mut Connection) -> LabResult<()> {
-    let failed = |error| LabError::Session { doing: "asking how it replicates", error };
+    let doing = "asking how it replicates";
     let until = Instant::now() + CONNECT_PATIENCE;
-    let mut status = replica_status(session).await.map_err(failed)?;
+    let mut status = replica_status(session).await.doing(doing)?;
     while status.as_ref().is_some_and(ReplicaStatus::is_connecting) && Instant::now() < until {
         sleep_until(Instant::now() + LOOK_EVERY).await;
-        status = replica_status(session).await.map_err(failed)?;
+        status = replica_status(session).await.doing(doing)?;
     }
     match status {
         Some(status) if status.replicates() => Ok(()),
-        Some(status) => Err(LabError::Unfit(format!(
+        Some(status) => Err(unfit(format!(
             "it does not replicate (receives: {}, applies: {}; {}{}); mend it and START REPLICA, \
              or leave it out",
             status.receives, status.applies, status.receiving_error, status.applying_error
         ))),
-        None => Err(LabError::Unfit(
-            "it replicates from nobody; make it a replica of node 1, or name the primary first"
-                .to_owned(),
+        None => Err(unfit(
+            "it replicates from nobody; make it a replica of node 1, or name the primary first",
         )),
     }
 }

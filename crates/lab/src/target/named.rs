@@ -1,12 +1,12 @@
 //! Named servers, with their files where they are placed.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabError, LabResult, unfit};
 use crate::progress::Job;
 use crate::target::disk_space;
 use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, not_dilatable, placed_of, read};
 use crate::target::pool::Divided;
 use crate::target::preset::{configured_file, database_bytes, lines, with_users};
-use crate::target::private::{ResolvedPrivate, files_of};
+use crate::target::private::{ResolvedPrivate, STOP_TIMEOUT, files_of};
 use base::Dilation;
 use plan::tables_bytes;
 use server::preset::Translated;
@@ -15,15 +15,12 @@ use server::{
     require_apart, stop_named,
 };
 use spec::{Placement, Private};
-use std::time::Duration;
 use storage::{InstanceGroup, ServerFiles, arrange};
 
 /// Where it is not known what will be loaded: ten warehouses and room to grow.
 const TABLES_BYTES_ASSUMED: u64 = 2 << 30;
 /// Nor is half of it, which the modelled page cache of private servers has.
 const PAGE_CACHE_BYTES: u64 = 1 << 30;
-/// A full pool of dirty pages takes its time.
-const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Starts a named server, with devices emulated from the start. Returns notes beside those of the
 /// instance.
@@ -50,9 +47,7 @@ pub fn start_named_on(
     let spec = &NamedSpec { set, ..spec.clone() };
     let (kept, mut notes) = match kept {
         Some(kept) => (Some(kept.resumed(spec)?.dilated(spec.dilation)?), Vec::new()),
-        None if is_plain && !spec.dilation.is_none() => {
-            return Err(not_dilatable());
-        }
+        None if is_plain && !spec.dilation.is_none() => return Err(not_dilatable()),
         None if is_plain => (None, Vec::new()),
         None if is_known => {
             return Err(not_new(&spec.name, "that was not placed; leave the places out"));
@@ -83,7 +78,10 @@ pub fn start_named_on(
         None => options,
     };
     let instance = disk_space::start(home, build, options)?;
-    let instance = unless_stopped(home, spec, instance, is_known, job)?;
+    if job.is_stopped() {
+        give_up(home, &spec.name, &instance, is_known)?;
+        return Err(LabError::Interrupted);
+    }
     let Some(kept) = kept else { return Ok((instance, notes)) };
     if kept.directories().any(is_in_memory_above) {
         notes.push(
@@ -91,10 +89,9 @@ pub fn start_named_on(
         );
     }
     let placed = kept.placed(instance.directory());
-    match placed.require_shim(build).and_then(|()| placed.arm(true)) {
-        Ok(()) => Ok((instance, notes)),
-        Err(error) => Err(not_emulated(&instance, &error)),
-    }
+    let emulated = placed.require_shim(build).and_then(|()| placed.arm(true));
+    emulated.map_err(|error| not_emulated(&instance, &error))?;
+    Ok((instance, notes))
 }
 
 /// The same for a server whose files are placed.
@@ -111,10 +108,7 @@ fn placed_options(
         scratch: kept.scratch.clone(),
         environment: match kept.has_page {
             // Anew at each start: mydyno may have moved.
-            true => {
-                let clock = storage::clock_from_now(dilation);
-                storage::server_environment(&build.binary, clock)?
-            }
+            true => storage::server_environment(&build.binary, storage::clock_from_now(dilation))?,
             false => Vec::new(),
         },
         files: [kept.files_now()?, options.files].concat(),
@@ -124,28 +118,19 @@ fn placed_options(
 }
 
 /// Ends a server whose start was given up meanwhile; of one that is new nothing stays.
-fn unless_stopped(
-    home: &Home,
-    spec: &NamedSpec,
-    instance: Instance,
-    is_known: bool,
-    job: &Job<'_>,
-) -> LabResult<Instance> {
-    if !job.is_stopped() {
-        return Ok(instance);
-    }
+fn give_up(home: &Home, name: &str, instance: &Instance, is_known: bool) -> LabResult<()> {
     if is_known {
         instance.stop(STOP_TIMEOUT)?;
     } else {
         instance.kill()?;
-        stop_named(home, &spec.name, STOP_TIMEOUT, AfterStop::RemoveData, |_| ())?;
+        stop_named(home, name, STOP_TIMEOUT, AfterStop::RemoveData, |_| ())?;
     }
-    Err(LabError::Interrupted)
+    Ok(())
 }
 
 /// A server that runs on other devices than were asked for is nobody's.
 fn not_emulated(instance: &Instance, error: &LabError) -> LabError {
-    LabError::Unfit(match instance.stop(STOP_TIMEOUT) {
+    unfit(match instance.stop(STOP_TIMEOUT) {
         Ok(_) => format!("{error}; the server was stopped again"),
         Err(stuck) => format!("{error}; the server still runs: {stuck}"),
     })
@@ -188,14 +173,13 @@ fn first_data(
         ..Private::of_engine(&build.engine)
     };
     let resolved = ResolvedPrivate::on_build(home, build.clone(), &private, 0)?;
-    let (mut images, _) = resolved.images(&[], job)?;
     // One server has one image.
-    Ok(Some(images.swap_remove(0)))
+    Ok(Some(resolved.images(&[], job)?.0.swap_remove(0)))
 }
 
 /// `what` says which data it has, and what to leave out.
 fn not_new(name: &str, what: &str) -> LabError {
-    LabError::Unfit(format!(
+    unfit(format!(
         "the server {name:?} has data {what} to go on with it, or choose another --name (`mydyno \
          server stop {name} --remove` removes it with its data)"
     ))

@@ -1,7 +1,7 @@
 //! Servers that have one database: are they fit to be driven together, and do they have the same
 //! rows?
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::measure::workload::AnyWorkload;
 use crate::target::membership::{cluster_of, require_replica};
 use crate::target::sessions::{IDENTITY, text, with_session};
@@ -31,7 +31,7 @@ struct Node {
 /// # Errors
 /// [`LabError::Unfit`] with the first that cannot, and what to do.
 pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
-    let topology = subject.topology();
+    let topology = subject.topology;
     if !topology.is_one_database() {
         return Ok(());
     }
@@ -39,19 +39,17 @@ pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
     let mut nodes: Vec<Node> = Vec::new();
     for (connector, number) in databases.iter().zip(1..) {
         let is_replica = topology == Topology::PrimaryReplicas && number > 1;
-        let node =
-            with_session(connector, async |session| look_at(session, topology, is_replica).await)
-                .map_err(|error| of_node(subject, number, error))?;
-        let unfit = |why: String| of_node(subject, number, LabError::Unfit(why));
+        let of_node = |error| of_node(subject, number, error);
+        let look = async |session: &mut Connection| look_at(session, topology, is_replica).await;
+        let node = with_session(connector, look).map_err(of_node)?;
         if let Some(other) = nodes.iter().position(|other| other.identity == node.identity) {
-            return Err(unfit(format!(
-                "it is the server that is node {}, too; name each server once",
-                other + 1
-            )));
+            let why =
+                format!("it is the server that is node {}, too; name each server once", other + 1);
+            return Err(of_node(unfit(why)));
         }
         if nodes.first().is_some_and(|first| first.cluster != node.cluster) {
             let why = "it is in another cluster than node 1; name the nodes of one";
-            return Err(unfit(why.to_owned()));
+            return Err(of_node(unfit(why)));
         }
         nodes.push(node);
     }
@@ -61,7 +59,7 @@ pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
 fn of_node(subject: &Subject, number: usize, error: LabError) -> LabError {
     let nodes = subject.instances();
     let dsn = subject.each().nth(number - 1).map(Subject::dsn).unwrap_or_default();
-    LabError::Unfit(format!("node {number} of {nodes} ({dsn}): {error}"))
+    unfit(format!("node {number} of {nodes} ({dsn}): {error}"))
 }
 
 async fn look_at(
@@ -76,10 +74,9 @@ async fn look_at(
         return Ok(Node { identity, cluster: None });
     }
     if text(session, READ_ONLY).await.doing(doing)? == "1" {
-        return Err(LabError::Unfit(
+        return Err(unfit(
             "it is read-only, and connections write to it; SET GLOBAL read_only = 0, or switch the \
-             group to several primaries (group_replication_switch_to_multi_primary_mode())"
-                .to_owned(),
+             group to several primaries (group_replication_switch_to_multi_primary_mode())",
         ));
     }
     let cluster = match topology {
@@ -105,41 +102,33 @@ pub(crate) fn facts_of_all(
     if !databases.topology().is_one_database() {
         return workload.facts(databases);
     }
-    let nodes = databases.iter().count();
+    let compare = || {
+        let first = workload.facts_of(databases.first())?;
+        for (node, number) in databases.others().iter().zip(2..) {
+            let other = workload.facts_of(node)?;
+            if other != first {
+                let [other, first] = [other, first].map(|facts| facts.0);
+                return Err(unfit(format!(
+                    "node {number} adds up to {other:?} and node 1 to {first:?}, after waiting for \
+                     {} s: one of the {} nodes has diverged or lags far behind; make it anew from \
+                     the others",
+                    patience.as_secs(),
+                    databases.iter().count()
+                )));
+            }
+        }
+        Ok(first)
+    };
     let deadline = Instant::now() + patience;
     loop {
-        let behind = match compare(databases, workload) {
-            Ok(Ok(facts)) => return Ok(facts),
-            Ok(Err(why)) => LabError::Unfit(format!(
-                "{why}, after waiting for {} s: one of the {nodes} nodes has diverged or lags far \
-                 behind; make it anew from the others",
-                patience.as_secs()
-            )),
-            // A node that comes back answers at first that it is not ready.
-            Err(error) => error,
-        };
-        if Instant::now() >= deadline {
-            return Err(behind);
+        // A node that comes back answers at first that it is not ready.
+        let compared = compare();
+        if compared.is_ok() || Instant::now() >= deadline {
+            return compared;
         }
         if stop.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
         }
         std::thread::sleep(LOOK_EVERY);
     }
-}
-
-/// What all of them add up to; or which does not, and how.
-fn compare(
-    databases: &Schemas<Connector>,
-    workload: &AnyWorkload,
-) -> LabResult<Result<Facts, String>> {
-    let first = workload.facts_of(databases.first())?;
-    for (node, number) in databases.others().iter().zip(2..) {
-        let other = workload.facts_of(node)?;
-        if other != first {
-            let [other, first] = [other, first].map(|facts| facts.0);
-            return Ok(Err(format!("node {number} adds up to {other:?} and node 1 to {first:?}")));
-        }
-    }
-    Ok(Ok(first))
 }

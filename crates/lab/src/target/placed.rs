@@ -4,7 +4,7 @@
 //! transaction has ended: starting a server and proving its database are not what is measured, and
 //! on a slow device they would take longer than the run.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, unfit};
 use base::Dilation;
 use device::page::Global;
 use server::ServerBuild;
@@ -43,7 +43,7 @@ impl Placed {
     /// machine's.
     pub(crate) fn require_shim(&self, build: &ServerBuild) -> LabResult<()> {
         match &self.page {
-            Some(page) if !page.is_taken()? => Err(LabError::Unfit(format!(
+            Some(page) if !page.is_taken()? => Err(unfit(format!(
                 "{} {} has not loaded the shim, which devices are emulated and counted with; see \
                  its log for what the loader said, and run without places",
                 build.engine, build.version
@@ -57,20 +57,23 @@ impl Placed {
         self.page.as_ref().map_or(Ok(()), |page| Ok(page.arm(armed)?))
     }
 
+    /// Is any of its files on an emulated device?
+    pub(crate) fn is_emulated(&self) -> bool {
+        self.places.iter().any(|place| place.emulated)
+    }
+
     /// Refuses devices that should be emulated and are not: those of a named server that is being
     /// stopped.
     pub(crate) fn require_armed(&self) -> LabResult<()> {
         let Some(page) = &self.page else {
             return Ok(());
         };
-        let is_emulated = self.places.iter().any(|place| place.emulated);
-        if !is_emulated || page.snapshot()?.global(Global::Armed) != 0 {
+        if !self.is_emulated() || page.snapshot()?.global(Global::Armed) != 0 {
             return Ok(());
         }
-        Err(LabError::Unfit(
+        Err(unfit(
             "the server's devices are not emulated now: it is being started or stopped; stop it \
-             (`mydyno server stop`), and start it again"
-                .to_owned(),
+             (`mydyno server stop`), and start it again",
         ))
     }
 
@@ -78,13 +81,11 @@ impl Placed {
     pub(crate) fn crash(&self) -> Option<String> {
         let page = self.page.as_ref()?.snapshot().ok()?;
         let signal = page.global(Global::CrashSignal);
-        (signal != 0).then(|| {
-            if page.global(Global::CrashInside) == 0 {
-                format!("the crash (signal {signal}) was outside mydyno's shim")
-            } else {
-                format!("the crash (signal {signal}) was inside mydyno's shim: please report it")
-            }
-        })
+        let place = match page.global(Global::CrashInside) {
+            0 => "outside mydyno's shim",
+            _ => "inside mydyno's shim: please report it",
+        };
+        (signal != 0).then(|| format!("the crash (signal {signal}) was {place}"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The buffer pool of servers that are driven together: one machine's memory, which they divide.
 
-use crate::error::{LabError, LabResult};
-use crate::target::preset::{PresetSpec, lines, translated, with_users};
+use crate::error::{LabResult, unfit};
+use crate::target::preset::{PresetSpec, lines, with_users};
 use base::{given_in, parse_size};
 use server::ServerBuild;
 use server::preset::{POOL_BYTES_MIN, PoolPart, Translated, chunk_of};
@@ -31,7 +31,7 @@ impl Pool {
             // The only server says itself what it makes of it.
             Some(Err(_)) if servers <= 1 => POOL_BYTES_DEFAULT,
             Some(Err(text)) => {
-                return Err(LabError::Unfit(format!(
+                return Err(unfit(format!(
                     "{VARIABLE} {text:?} is no size, which {servers} instances could divide; write \
                      bytes, or 512M or 8G"
                 )));
@@ -88,28 +88,24 @@ impl Divided {
         set: &[(String, String)],
         servers: u32,
     ) -> LabResult<Divided> {
-        let whole = translated(build, asked, set, None);
+        let translate = |part: Option<PoolPart>| {
+            asked.map(|asked| asked.preset.translate(build, asked.scale, set, part))
+        };
+        let whole = translate(None);
         let pool = Pool::of(&with_users(whole.as_ref(), set), servers)?;
         if servers <= 1 {
             // Who names a pool means that one, and not what the server would round it up to.
             let named_bytes = given_in(set, VARIABLE).and_then(parse_size);
             let chunk = named_bytes.and_then(|bytes| chunk_of(build, bytes, whole.as_ref(), set));
-            return Ok(Divided {
-                pool,
-                preset: whole,
-                set: set.iter().cloned().chain(chunk).collect(),
-            });
+            let set = set.iter().cloned().chain(chunk).collect();
+            return Ok(Divided { pool, preset: whole, set });
         }
         let part = PoolPart::at_most(build, pool.each_bytes, whole.as_ref(), set);
-        let preset = translated(build, asked, set, Some(part));
+        let preset = translate(Some(part));
         let of_preset = lines(preset.as_ref());
-        let added = part.set().into_iter();
-        let added = added.filter(|line| !of_preset.contains(line));
-        Ok(Divided {
-            pool: Pool { each_bytes: part.bytes, ..pool },
-            preset,
-            set: set.iter().cloned().chain(added).collect(),
-        })
+        let added = part.set().into_iter().filter(|line| !of_preset.contains(line));
+        let set = set.iter().cloned().chain(added).collect();
+        Ok(Divided { pool: Pool { each_bytes: part.bytes, ..pool }, preset, set })
     }
 
     /// All variables that are set; of one that comes twice the last counts.

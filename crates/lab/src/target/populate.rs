@@ -1,10 +1,11 @@
 //! Loading a database, with everything around it: the schema, the disk, the record in the results
 //! file.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabError, LabResult, unfit};
+use crate::measure::preflight::data_bytes;
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
-use crate::target::sessions::with_session;
+use crate::target::sessions::{text, with_session};
 use crate::target::subject::{Subject, is_local};
 use base::{Session, SessionError, errors, now_utc_ns};
 use drive::LoadedTable;
@@ -72,21 +73,8 @@ pub fn what_of(population: &PopulationSpec) -> String {
     }
 }
 
-/// Loads a database into the subject's schema, which is created where it does not exist.
-///
-/// # Errors
-/// Any [`LabError`]; what was loaded stays, and the same call continues it.
-pub fn populate(subject: &Subject, spec: &LoadOptions, job: &Job<'_>) -> LabResult<StoredLoad> {
-    let result = populate_target(subject, &subject.connect, spec, None, job);
-    result.map_err(|error| subject.explain(error))
-}
-
-/// A schema that a fleet loads together, by its number.
-#[derive(Clone, Copy)]
-struct FleetLoad<'a> {
-    leader: &'a Leader,
-    schema: u32,
-}
+/// A fleet that loads a schema together, and the number of that.
+type FleetLoad<'a> = (&'a Leader, u32);
 
 /// Loads all schemas of the subject, one after the other, together with the other ranks of a fleet,
 /// where there is one; `on_loaded` hears of each as it is done.
@@ -100,14 +88,14 @@ pub fn populate_schemas(
     on_loaded: &mut dyn FnMut(StoredLoad) -> LabResult<()>,
 ) -> LabResult<()> {
     for (number, (connect, spec)) in (0..).zip(parts(subject, spec)?) {
-        let fleet = fleet.map(|leader| FleetLoad { leader, schema: number });
+        let fleet = fleet.map(|leader| (leader, number));
         if let Some(range) = spec.population.shard {
             job.step(&format!("loading shard {}: {range}", number + 1));
         } else if let (Some(schema), true) = (&connect.schema, subject.schemas() > 1) {
             job.step(&format!("loading schema {schema}"));
         }
-        let result = populate_target(subject, &connect, &spec, fleet, job);
-        on_loaded(result.map_err(|error| subject.explain(error))?)?;
+        let loaded = populate(subject, &connect, &spec, fleet, job);
+        on_loaded(loaded.map_err(|error| subject.explain(error))?)?;
     }
     Ok(())
 }
@@ -115,7 +103,7 @@ pub fn populate_schemas(
 /// What is loaded where: the whole into each schema, its part into each shard, and the whole into
 /// the first of servers that have one database.
 fn parts(subject: &Subject, spec: &LoadOptions) -> LabResult<Vec<(ConnectOptions, LoadOptions)>> {
-    if subject.topology() != Topology::Shards {
+    if subject.topology != Topology::Shards {
         return Ok(subject.targets().into_iter().map(|connect| (connect, spec.clone())).collect());
     }
     let targets = subject.each().flat_map(Subject::targets);
@@ -128,13 +116,12 @@ fn parts(subject: &Subject, spec: &LoadOptions) -> LabResult<Vec<(ConnectOptions
 /// What each of so many shards has, where it can be divided.
 pub(crate) fn divided(population: &PopulationSpec, shards: u32) -> LabResult<Vec<PopulationSpec>> {
     if population.database != DatabaseKind::Tpcc {
-        return Err(LabError::Unfit(
-            "shards divide the warehouses of TPC-C; load other databases without --topology shards"
-                .to_owned(),
+        return Err(unfit(
+            "shards divide the warehouses of TPC-C; load other databases without --topology shards",
         ));
     }
     if population.warehouses.0 < shards {
-        return Err(LabError::Unfit(format!(
+        return Err(unfit(format!(
             "{} cannot be divided over {shards} shards, as each has one at least; load more \
              warehouses, or name fewer servers",
             what_of(population)
@@ -143,7 +130,11 @@ pub(crate) fn divided(population: &PopulationSpec, shards: u32) -> LabResult<Vec
     Ok(population.divided(shards))
 }
 
-fn populate_target(
+/// Loads a database into the schema that `connect` names, which is created where it does not exist.
+///
+/// # Errors
+/// Any [`LabError`]; what was loaded stays, and the same call continues it.
+pub(crate) fn populate(
     subject: &Subject,
     connect: &ConnectOptions,
     spec: &LoadOptions,
@@ -202,17 +193,16 @@ fn load_tpcc(
     fleet: Option<FleetLoad<'_>>,
     job: &Job<'_>,
 ) -> LabResult<PopulateReport> {
-    let (mut begin, mut finish) = (
-        || fleet.map_or(Ok(()), |fleet| fleet.leader.begin_load(fleet.schema)).map_err(of_fleet),
-        || fleet.map_or(Ok(()), |fleet| fleet.leader.finish_load(job.stop)).map_err(of_fleet),
-    );
-    let helpers = fleet.map(|fleet| LoadHelpers {
-        own: LoadPart::of_process((0, fleet.leader.size()), spec.population().range),
-        begin: &mut begin,
-        finish: &mut finish,
-    });
     let on_progress = &mut |progress| job.tell(Progress::Load(progress));
-    Ok(tpcc::load(connector, spec, helpers, job.stop, on_progress)?)
+    let Some((leader, schema)) = fleet else {
+        return Ok(tpcc::load(connector, spec, None, job.stop, on_progress)?);
+    };
+    let helpers = LoadHelpers {
+        own: LoadPart::of_process((0, leader.size()), spec.population().range),
+        begin: &mut || leader.begin_load(schema).map_err(of_fleet),
+        finish: &mut || leader.finish_load(job.stop).map_err(of_fleet),
+    };
+    Ok(tpcc::load(connector, spec, Some(helpers), job.stop, on_progress)?)
 }
 
 fn tell_of_load(report: &PopulateReport, spec: &LoadOptions, job: &Job<'_>) {
@@ -247,27 +237,21 @@ fn of_fleet(error: FleetError) -> LoadError {
     }
 }
 
-/// What a rank loads: its part of a schema, by number.
-#[derive(Clone, Copy)]
-pub(crate) struct FleetPart<'a> {
-    pub(crate) place: &'a FleetPlace,
-    pub(crate) schema: u32,
-}
-
-/// Loads the part of a rank of a fleet, whose rank 0 makes the tables and finishes them.
+/// Loads the part of a rank of a fleet of a schema, by number. Rank 0 makes the tables and finishes
+/// them.
 ///
 /// # Errors
 /// Any [`LabError`]; what was loaded stays.
 pub(crate) fn populate_part(
     subject: &Subject,
     spec: &LoadOptions,
-    FleetPart { place, schema }: FleetPart<'_>,
+    (place, schema): (&FleetPlace, u32),
     job: &Job<'_>,
 ) -> LabResult<()> {
-    let (connect, spec) =
-        parts(subject, spec)?.into_iter().nth(schema as usize).ok_or_else(|| {
-            LabError::Unfit(format!("rank 0 loads schema {schema}, which this rank has not"))
-        })?;
+    let (connect, spec) = parts(subject, spec)?
+        .into_iter()
+        .nth(schema as usize)
+        .ok_or_else(|| unfit(format!("rank 0 loads schema {schema}, which this rank has not")))?;
     let part = LoadPart::of_process((place.rank, place.size), spec.population().range);
     let on_progress = &mut |progress| job.tell(Progress::Load(progress));
     Ok(tpcc::load_part(&Connector::new(connect)?, &spec, part, job.stop, on_progress)?)
@@ -277,30 +261,21 @@ pub(crate) fn populate_part(
 /// schema: a load for which there is no room leaves nothing behind.
 fn create_schema(connect: &ConnectOptions, spec: &LoadOptions) -> LabResult<ServerInfo> {
     let Some(schema) = connect.schema.clone() else {
-        return Err(LabError::Unfit(
-            "the target names no schema to load; add one: mysql://user@host:3306/tpcc".to_owned(),
+        return Err(unfit(
+            "the target names no schema to load; add one: mysql://user@host:3306/tpcc",
         ));
     };
     let without = Connector::new(ConnectOptions { schema: None, ..connect.clone() })?;
     let failed = |error| creation_failed(error, &schema, &connect.user);
     with_session(&without, async |session| {
-        let answer = session.query("SELECT @@global.datadir").await.map_err(failed)?;
-        let directory = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
+        let directory = text(session, "SELECT @@global.datadir").await.map_err(failed)?;
+        let hex: String = schema.bytes().map(|byte| format!("{byte:02X}")).collect();
+        let quoted = format!("X'{hex}'");
         if is_local(&connect.address) && Path::new(&directory).is_dir() {
-            let sql = format!(
-                "SELECT CAST(COALESCE(SUM(data_length + index_length), 0) AS SIGNED) FROM \
-                 information_schema.tables WHERE table_schema = {}",
-                quoted(&schema)
-            );
-            let answer = session.query(&sql).await.map_err(failed)?;
-            let there = answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0);
-            let there = u64::try_from(there).unwrap_or(0);
-            check_disk(Path::new(&directory), spec, there)?;
+            let there = data_bytes(session, &format!("table_schema = {quoted}")).await;
+            check_disk(Path::new(&directory), spec, there.unwrap_or(0))?;
         }
-        let sql = format!(
-            "SELECT 1 FROM information_schema.schemata WHERE schema_name = {}",
-            quoted(&schema)
-        );
+        let sql = format!("SELECT 1 FROM information_schema.schemata WHERE schema_name = {quoted}");
         if session.query(&sql).await.map_err(failed)?.is_empty() {
             let name = schema.replace('`', "``");
             session.query(&format!("CREATE DATABASE `{name}`")).await.map_err(failed)?;
@@ -313,17 +288,12 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadOptions) -> LabResult<Serv
 fn creation_failed(error: SessionError, schema: &str, user: &str) -> LabError {
     match error.code() {
         _ if error.is_read_only() => LoadError::ReadOnly { error }.into(),
-        Some(errors::DBACCESS_DENIED_ERROR) => LabError::Unfit(format!(
+        Some(errors::DBACCESS_DENIED_ERROR) => unfit(format!(
             "user {user:?} may not create schema {schema:?} ({error}); create it as another user, \
              and GRANT ALL on it"
         )),
         _ => LabError::Session { doing: "creating the schema", error },
     }
-}
-
-fn quoted(text: &str) -> String {
-    let hex: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
-    format!("X'{hex}'")
 }
 
 /// The engine's name: the catalogue's where mydyno started it, else family and series of the

@@ -1,10 +1,9 @@
 //! A preset on the server under test: translated at its start, kept for its results.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, unfit};
 use base::Warehouses;
 use serde::{Deserialize, Serialize};
-use server::ServerBuild;
-use server::preset::{NamedPreset, PoolPart, PresetScale, Translated};
+use server::preset::{NamedPreset, PresetScale, Translated};
 use std::path::Path;
 use store::{CellPreset, PresetVariable};
 
@@ -24,9 +23,7 @@ impl PresetSpec {
         asked: Option<&spec::Preset>,
         warehouses: Warehouses,
     ) -> LabResult<Option<PresetSpec>> {
-        let Some(asked) = asked else {
-            return Ok(None);
-        };
+        let Some(asked) = asked else { return Ok(None) };
         let preset = server::preset::find(&asked.name)?;
         let scale = match asked.scale {
             spec::Scale::Auto => preset.scale_to(warehouses),
@@ -62,17 +59,6 @@ pub(crate) struct Configured {
     pub(crate) preset: CellPreset,
     /// For people.
     pub(crate) note: Option<String>,
-}
-
-/// The preset on that server, beside the user's variables; `part` where several servers divide the
-/// pool.
-pub(crate) fn translated(
-    build: &ServerBuild,
-    preset: Option<PresetSpec>,
-    set: &[(String, String)],
-    part: Option<PoolPart>,
-) -> Option<Translated> {
-    preset.map(|asked| asked.preset.translate(build, asked.scale, set, part))
 }
 
 /// The preset's lines.
@@ -123,31 +109,28 @@ impl Configured {
             Some(own) if own == warehouses => None,
             Some(other) => Some(other.to_string()),
         };
-        let scale = scale.map(|scale| ("scale".to_owned(), scale));
-        [preset].into_iter().chain(scale).collect()
+        [preset].into_iter().chain(scale.map(|scale| ("scale".to_owned(), scale))).collect()
     }
 }
 
 /// The file for a named server's directory.
 pub(crate) fn configured_file(translated: Option<&Translated>) -> LabResult<(String, Vec<u8>)> {
-    let configured = translated.map(Configured::of);
-    let bytes = serde_json::to_vec_pretty(&configured)
-        .map_err(|error| LabError::Unfit(format!("a setting cannot be stored: {error}")))?;
+    let bytes = serde_json::to_vec_pretty(&translated.map(Configured::of))
+        .map_err(|error| unfit(format!("a setting cannot be stored: {error}")))?;
     Ok((CONFIGURED_FILE.to_owned(), bytes))
 }
 
 /// What the named server in `directory` was configured with, where that was a preset.
 pub(crate) fn configured_of(directory: &Path) -> LabResult<Option<Configured>> {
     let path = directory.join(CONFIGURED_FILE);
-    let unfit = |why: String| {
-        LabError::Unfit(format!("cannot read {}: {why}; start the server again", path.display()))
-    };
-    match std::fs::read_to_string(&path) {
-        Ok(text) => serde_json::from_str(&text).map_err(|error| unfit(error.to_string())),
+    let read = match std::fs::read_to_string(&path) {
         // Started by a mydyno that had no presets.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unfit(error.to_string())),
-    }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        read => read.and_then(|text| Ok(serde_json::from_str(&text)?)),
+    };
+    read.map_err(|error| {
+        unfit(format!("cannot read {}: {error}; start the server again", path.display()))
+    })
 }
 
 #[cfg(test)]

@@ -1,29 +1,32 @@
 //! Private servers: a clone of the image of a populated database, made first where there is none.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabError, LabResult, unfit};
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
 use crate::target::cluster::{
-    Cluster, NodeOptions, common_settings, follow, needs_history_key, require_possible,
+    common_settings, follow, galera_nodes, needs_history_key, replica_options, require_possible,
 };
 use crate::target::disk_space;
-use crate::target::membership::JOIN_PATIENCE;
+use crate::target::membership::wait_for_member;
 use crate::target::placed::Placed;
 use crate::target::pool::Divided;
 use crate::target::populate::{check_disk, divided, load_options, needed_bytes, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, database_bytes, lines};
+use crate::target::revival::{Supervisor, WatchedNode};
 use crate::target::subject::Subject;
 use base::{Dilation, given_in, parse_size};
+use itertools::Itertools;
 use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
-    CONNECTIONS_BASE, DividedCpus, Ending, GaleraNode, Home, IMAGES_VARIABLE, Image, ImageContents,
+    CONNECTIONS_BASE, DividedCpus, Ending, Home, IMAGES_VARIABLE, Image, ImageContents,
     ImageKey, Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
     Storage, images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
+use std::sync::Arc;
 use std::time::Duration;
 use storage::{Arrangement, InstanceGroup, ServerFiles, SharedMemory, arrange, arrange_all};
-use store::StoredLoad;
+use store::{StoredLoad, StoredLoadTable};
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::{LoadError, LoadOptions};
 
@@ -80,11 +83,11 @@ fn room_for(
 
 /// How long a server may take to shut down before it is killed: a full pool of dirty pages takes
 /// its time.
-const STOP_TIMEOUT: Duration = Duration::from_secs(120);
+pub(crate) const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 /// InnoDB's own default.
 const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
 /// Of all servers.
-const PAGE_BYTES_MAX: u64 = 64 << 10;
+const PAGE_BYTES_MAX: u32 = 64 << 10;
 
 /// For loading an image: speed, since a crash costs only the load. Nothing of this stays in the
 /// data directory. A slow shutdown, else every clone would repeat the purge and the merge of the
@@ -141,10 +144,8 @@ impl ResolvedPrivate {
         let preset = PresetSpec::of(private.preset.as_ref(), size)?;
         require_possible(&build, private)?;
         let mut private = private.clone();
-        let room = room_for(connections, preset, &private.set);
-        private.set.extend(room);
-        let common = common_settings(&build, private.topology, &private.set);
-        private.set.extend(common);
+        private.set.extend(room_for(connections, preset, &private.set));
+        private.set.extend(common_settings(&build, private.topology, &private.set));
         let each = match private.topology {
             Topology::Shards => divided(&private.population, private.instances)?,
             _ => vec![private.population.clone()],
@@ -176,11 +177,6 @@ impl ResolvedPrivate {
         self.databases.iter().map(|of| &of.key)
     }
 
-    /// Bytes of the tables of a server; of shards, those of the largest.
-    fn tables_bytes(&self) -> u64 {
-        self.databases.iter().map(|of| tables_bytes(&of.population)).max().unwrap_or_default()
-    }
-
     /// Where the files of the first server would go, with room for those of the others, and whether
     /// they can.
     ///
@@ -189,7 +185,9 @@ impl ResolvedPrivate {
     pub(crate) fn arrange(&self) -> LabResult<Arrangement> {
         let group = InstanceGroup { count: self.private.instances, memory: None };
         let dilation = self.private.dilate.fixed().unwrap_or(Dilation::LEAST);
-        let files = self.files(self.tables_bytes(), group, dilation)?;
+        // Of shards those of the largest.
+        let tables_bytes = self.databases.iter().map(|of| tables_bytes(&of.population)).max();
+        let files = self.files(tables_bytes.unwrap_or_default(), group, dilation)?;
         Ok(arrange(&self.private.placement, &files)?)
     }
 
@@ -200,8 +198,8 @@ impl ResolvedPrivate {
         dilation: Dilation,
     ) -> LabResult<ServerFiles> {
         let files = files_of(&self.build, &self.divided.all(), tables_bytes, group)?;
-        let preset = self.private.preset.as_ref();
-        let papers_bytes = database_bytes(preset.map(|asked| asked.name.as_str()))?;
+        let preset = self.private.preset.as_ref().map(|asked| asked.name.as_str());
+        let papers_bytes = database_bytes(preset)?;
         Ok(ServerFiles { cores: self.private.cores, dilation, papers_bytes, ..files })
     }
 
@@ -219,13 +217,9 @@ impl ResolvedPrivate {
         // What dead commands left takes none of the room.
         server::sweep(&self.home)?;
         let needed: Vec<ImageKey> = self.image_keys().chain(coming).cloned().collect();
-        let (mut images, mut loads) = (Vec::new(), Vec::new());
-        for of in &self.databases {
-            let (image, load) = self.image(of, &needed, job)?;
-            images.push(image);
-            loads.extend(load);
-        }
-        Ok((images, loads))
+        let mut loads = Vec::new();
+        let each = self.databases.iter().map(|of| self.image(of, &needed, &mut loads, job));
+        Ok((each.collect::<LabResult<_>>()?, loads))
     }
 
     /// One of them.
@@ -233,11 +227,12 @@ impl ResolvedPrivate {
         &self,
         of: &ImageOf,
         needed: &[ImageKey],
+        loads: &mut Vec<StoredLoad>,
         job: &Job<'_>,
-    ) -> LabResult<(Image, Option<StoredLoad>)> {
+    ) -> LabResult<Image> {
         let home = &self.home;
         if let Some(image) = Image::find(home, &of.key) {
-            return Ok((image, None));
+            return Ok(image);
         }
         // What cannot be placed is told before minutes go into an image. Where files go is decided
         // anew on the image, whose real size the modelled page cache depends on.
@@ -265,8 +260,9 @@ impl ResolvedPrivate {
             tables_bytes(&of.population) as f64 / 1e9
         ));
         let (image, load) = self.populated(&of.key, &load_spec, job)?;
+        loads.push(load);
         shrink(home, max_bytes, needed, job)?;
-        Ok((image, Some(load)))
+        Ok(image)
     }
 
     /// A new image, and the record of its load.
@@ -276,49 +272,37 @@ impl ResolvedPrivate {
         spec: &LoadOptions,
         job: &Job<'_>,
     ) -> LabResult<(Image, StoredLoad)> {
-        let settings = LOADING_SETTINGS.iter();
-        let mut set: Vec<(String, String)> =
-            settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut set =
+            LOADING_SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let redo_bytes = loading_redo_file_bytes(&spec.population);
         set.extend(key.settings.iter().cloned());
         set.push(("innodb_page_size".to_owned(), key.page_size_bytes.to_string()));
         set.push(("innodb_log_file_size".to_owned(), redo_bytes.to_string()));
-        let galera = match self.private.topology {
-            Topology::MultiPrimary => GaleraNode::cluster(&self.build, 1)?.pop(),
-            _ => None,
-        };
+        let galera = galera_nodes(&self.build, self.private.topology, 1)?.pop();
         let options = InstanceOptions { set, galera, ..InstanceOptions::default() };
-        let subject = Subject::private(disk_space::start(&self.home, &self.build, options)?);
+        let instance = Arc::new(disk_space::start(&self.home, &self.build, options)?);
+        let subject = Subject::private(Arc::clone(&instance));
+        let loaded = populate(&subject, &subject.connect, spec, None, job);
         // What a private server has loaded goes with it: there is nothing to continue.
-        let load = populate(&subject, spec, job).map_err(|error| match error {
-            LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
-            other => match subject.no_room() {
-                Some(full) => LabError::NoRoom(format!("{full}; {other}")),
-                None => other,
-            },
+        let load = loaded.map_err(|error| match (subject.explain(error), subject.no_room()) {
+            (LabError::Load(LoadError::Interrupted), _) => LabError::Interrupted,
+            (other, Some(full)) => LabError::NoRoom(format!("{full}; {other}")),
+            (other, None) => other,
         })?;
-        let image = self.publish(key, subject, &load)?;
-        Ok((image, load))
+        Ok((self.publish(key, &instance, &load)?, load))
     }
 
     /// Stops the server that loaded, and keeps its data directory. Nodes of Galera that are clones
     /// of it have to have a place in the history of a cluster, all the same one.
-    fn publish(&self, key: &ImageKey, subject: Subject, load: &StoredLoad) -> LabResult<Image> {
-        let Some(instance) = subject.into_instance() else {
-            return Err(LabError::Unfit(
-                "only a private server's data can become an image".to_owned(),
-            ));
-        };
-        stop_in_good_order(&instance)?;
+    fn publish(&self, key: &ImageKey, instance: &Instance, load: &StoredLoad) -> LabResult<Image> {
+        stop_in_good_order(instance)?;
         if self.private.topology == Topology::MultiPrimary {
             instance.begin_cluster()?;
-            stop_in_good_order(&instance)?;
+            stop_in_good_order(instance)?;
         }
-        let tables = load.tables.iter();
-        let checksums: Vec<String> =
-            tables.map(|table| format!("{} {}", table.name, table.checksum)).collect();
-        let data = instance.data_directory();
-        Ok(Image::publish(&self.home, key, data, &checksums.join(", "))?)
+        let checksum = |table: &StoredLoadTable| format!("{} {}", table.name, table.checksum);
+        let checksums = load.tables.iter().map(checksum).join(", ");
+        Ok(Image::publish(&self.home, key, instance.data_directory(), &checksums)?)
     }
 
     /// Starts the servers on clones of `images`, one after another, with their files where they are
@@ -334,15 +318,15 @@ impl ResolvedPrivate {
         dilation: Dilation,
         job: &Job<'_>,
     ) -> LabResult<Subject> {
-        let Private { instances, placement, .. } = &self.private;
+        let Private { instances, placement, topology, .. } = &self.private;
         let shares = *instances > 1 && placement.is_emulated();
         let memory = shares.then(SharedMemory::new).transpose()?;
         let group =
             InstanceGroup { count: *instances, memory: memory.as_ref().map(SharedMemory::path) };
         let clone_bytes = images.iter().map(|image| image.clone_bytes(0)).max();
         let files = self.files(clone_bytes.unwrap_or_default(), group, dilation)?;
-        let cluster = Cluster::of(&self.build, &self.private)?;
-        let mut servers: Vec<Subject> = Vec::new();
+        let nodes = galera_nodes(&self.build, *topology, *instances)?;
+        let (mut servers, mut watched) = (Vec::new(), Vec::new());
         // Shards have an image each, others share one.
         let mut arranged = arrange_all(placement, &files)?;
         if self.private.fault == Some(Fault::PowerCut) {
@@ -353,40 +337,44 @@ impl ResolvedPrivate {
             if !servers.is_empty() && job.is_stopped() {
                 return Err(LabError::Interrupted);
             }
-            let node = cluster.node(&self.build, servers.len());
+            let galera = nodes.get(servers.len()).cloned();
+            let of_replica = replica_options(&self.build, *topology, servers.len());
+            let node = InstanceOptions { galera, ..of_replica };
             let server = self.start_one(image.clone(), arranged, node, job)?;
-            self.join(&cluster, &servers, &server)?;
+            watched.extend(self.join(&servers, &server)?);
             servers.push(server);
         }
         let first = servers.remove(0);
-        let together = Subject {
+        Ok(Subject {
             others: servers,
-            topology: self.private.topology,
+            topology: *topology,
+            supervisor: Supervisor::of(*instances, watched),
             cpus: self.cpus.clone(),
             memory,
             ..first
-        };
-        together.supervised(&cluster)
+        })
     }
 
-    /// Sees to it that `server`, which has just started, is in the cluster of those before it.
-    fn join(&self, cluster: &Cluster, before: &[Subject], server: &Subject) -> LabResult<()> {
-        let Some(membership) = cluster.membership(before.len()) else {
-            return Ok(());
-        };
+    /// Sees to it that `server`, which has just started, is in the cluster of those before it,
+    /// where there is one. From then on it comes back where it ends in spite of that.
+    fn join(&self, before: &[Subject], server: &Subject) -> LabResult<Option<WatchedNode>> {
+        let (topology, number) = (self.private.topology, before.len() + 1);
+        let is_primary = topology == Topology::PrimaryReplicas && number == 1;
+        let joins = topology.is_one_database() && !is_primary;
+        let Some(instance) = server.instance().filter(|_| joins) else { return Ok(None) };
         let connector = server.without_schema()?;
-        if let (Cluster::Replicas, Some(primary)) = (cluster, before.first()) {
+        if let (Topology::PrimaryReplicas, Some(primary)) = (topology, before.first()) {
             follow(&self.build, &connector, &primary.connect)?;
         }
-        let joined = membership.wait(&connector, JOIN_PATIENCE, || server.ended().is_some());
+        let joined = wait_for_member(topology, &connector, || server.ended().is_some());
         joined.map_err(|error| LabError::ServerDied {
             reason: format!(
-                "node {} of {} did not join the others: {error}",
-                before.len() + 1,
+                "node {number} of {} did not join the others: {error}",
                 self.private.instances
             ),
             log_tail: server.log_tail(),
-        })
+        })?;
+        Ok(Some(WatchedNode { instance: Arc::clone(instance), connector, topology, number }))
     }
 
     /// Starts one of them.
@@ -394,7 +382,7 @@ impl ResolvedPrivate {
         &self,
         image: Image,
         arranged: &Arrangement,
-        node: NodeOptions,
+        node: InstanceOptions,
         job: &Job<'_>,
     ) -> LabResult<Subject> {
         let divided = &self.divided;
@@ -410,9 +398,7 @@ impl ResolvedPrivate {
             files: arranged.files.clone(),
             cpus: self.cpus.as_ref().map(|cpus| cpus.servers.clone()),
             dilation: arranged.dilation,
-            init: node.init,
-            galera: node.galera,
-            ..InstanceOptions::default()
+            ..node
         };
         let instance = disk_space::start(&self.home, &self.build, options)?;
         let [filled, ready] = instance.start_times;
@@ -423,7 +409,7 @@ impl ResolvedPrivate {
         placed.notes.extend(instance.notes.iter().cloned());
         placed.notes.extend(divided.pool.note());
         let configured = divided.preset.as_ref().map(Configured::of);
-        Ok(Subject { placed, configured, ..Subject::private(instance) })
+        Ok(Subject { placed, configured, ..Subject::private(Arc::new(instance)) })
     }
 }
 
@@ -457,32 +443,21 @@ fn contents(population: &PopulationSpec, topology: Topology) -> LabResult<ImageC
 
 /// As [`shrink_images`], and says so.
 fn shrink(home: &Home, max_bytes: u64, needed: &[ImageKey], job: &Job<'_>) -> LabResult<()> {
-    job.notes(note_on_removed(&shrink_images(home, max_bytes, needed)?));
+    let removed = shrink_images(home, max_bytes, needed)?;
+    if !removed.is_empty() {
+        let names = removed.iter().map(Image::name).join(", ");
+        let why = format!("images take too much room ({IMAGES_VARIABLE})");
+        job.note(&format!("{why}, so some were removed: {names}"));
+    }
     Ok(())
 }
 
-fn note_on_removed(removed: &[Image]) -> Option<String> {
-    let names: Vec<String> = removed.iter().map(Image::name).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "images take too much room ({IMAGES_VARIABLE}), so some were removed: {}",
-            names.join(", ")
-        )
-    })
-}
-
 pub(crate) fn page_size(set: &[(String, String)]) -> LabResult<u32> {
-    let Some(text) = given_in(set, "innodb_page_size") else {
-        return Ok(PAGE_BYTES_DEFAULT);
-    };
-    parse_size(text)
-        .filter(|bytes| *bytes <= PAGE_BYTES_MAX)
-        .and_then(|bytes| u32::try_from(bytes).ok())
-        .ok_or_else(|| {
-            LabError::Unfit(format!(
-                "innodb_page_size {text:?} is no size; use 4K, 8K, 16K, 32K or 64K"
-            ))
-        })
+    let Some(text) = given_in(set, "innodb_page_size") else { return Ok(PAGE_BYTES_DEFAULT) };
+    let bytes = parse_size(text).and_then(|bytes| u32::try_from(bytes).ok());
+    bytes.filter(|bytes| *bytes <= PAGE_BYTES_MAX).ok_or_else(|| {
+        unfit(format!("innodb_page_size {text:?} is no size; use 4K, 8K, 16K, 32K or 64K"))
+    })
 }
 
 /// What is to be placed: so many bytes of tables, and redo.

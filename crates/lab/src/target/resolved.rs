@@ -1,6 +1,6 @@
 //! The server of a cell, whoever started it: looked up once, then started or reached.
 
-use crate::error::{LabError, LabResult};
+use crate::error::{LabResult, unfit};
 use crate::progress::Job;
 use crate::target::changed::restore_what_is_left;
 use crate::target::private::ResolvedPrivate;
@@ -93,10 +93,7 @@ pub fn external(server: &External, job: &Job<'_>) -> LabResult<Subject> {
         job.notes(&target.notes);
         let subject = Subject::of_target(home.as_ref(), &target)?;
         if servers.iter().any(|other| other.connect.address == subject.connect.address) {
-            return Err(LabError::Unfit(format!(
-                "{} is named twice; name each server once",
-                subject.dsn()
-            )));
+            return Err(unfit(format!("{} is named twice; name each server once", subject.dsn())));
         }
         restore_what_is_left(&subject, job)?;
         servers.push(subject);
@@ -122,5 +119,5 @@ fn require_topology(servers: usize, topology: Topology) -> LabResult<()> {
         }
         _ => return Ok(()),
     };
-    Err(LabError::Unfit(why))
+    Err(unfit(why))
 }

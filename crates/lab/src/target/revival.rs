@@ -3,34 +3,34 @@
 //! A node comes back in a thread of its own, because it may take as long as the recovery of its
 //! data. Who measures looks now and then and is told what happened.
 
-use crate::error::{LabError, LabResult};
-use crate::target::membership::{JOIN_PATIENCE, Membership};
+use crate::error::{LabError, LabResult, unfit};
+use crate::target::membership::{JOIN_PATIENCE, LOOK_EVERY, wait_for_member};
 use base::{clock, counted};
 use server::{Instance, received_write_sets};
+use spec::Topology;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wire::Connector;
 
 /// A node that ends as often as this is left as it is.
 const RETURNS_MAX: u32 = 3;
-/// How often it is looked for one that is on its way.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A node that is watched.
 pub(crate) struct WatchedNode {
     pub(crate) instance: Arc<Instance>,
     pub(crate) connector: Connector,
-    pub(crate) membership: Membership,
+    pub(crate) topology: Topology,
     /// From 1.
     pub(crate) number: usize,
 }
 
-/// Starts the nodes of one cluster again.
+/// Starts the nodes of one cluster again. The end of a primary with replicas ends the run.
+#[derive(Default)]
 pub(crate) struct Supervisor {
     /// Of all nodes, also those that are not watched.
-    nodes: usize,
+    nodes: u32,
     watched: Vec<(Arc<WatchedNode>, Mutex<Return>)>,
 }
 
@@ -56,30 +56,30 @@ impl WatchedNode {
     /// received, where it knows.
     fn come_back(&self) -> LabResult<Option<u64>> {
         self.instance.start_again()?;
-        let ended = || self.instance.exited().is_some();
-        self.membership.wait(&self.connector, JOIN_PATIENCE, ended)?;
-        Ok(match self.membership {
-            Membership::Synced => received_write_sets(&self.instance.log_tail()),
-            Membership::Replicates => None,
-        })
+        wait_for_member(self.topology, &self.connector, || self.instance.exited().is_some())?;
+        let is_galera = self.topology == Topology::MultiPrimary;
+        Ok(received_write_sets(&self.instance.log_tail()).filter(|_| is_galera))
     }
 }
 
 impl Supervisor {
-    pub(crate) fn of(nodes: usize, watched: Vec<WatchedNode>) -> Supervisor {
+    pub(crate) fn of(nodes: u32, watched: Vec<WatchedNode>) -> Supervisor {
         let with_state = |node| (Arc::new(node), Mutex::new(Return::default()));
         Supervisor { nodes, watched: watched.into_iter().map(with_state).collect() }
     }
 
     /// Looks at all nodes, begins to start again those that have ended, and tells of those that are
-    /// back. Does not wait for any.
+    /// back. Cheap where nothing has ended; does not wait for any. `into_run` is the time of the
+    /// run, for people.
     pub(crate) fn look(&self, into_run: Duration) -> Vec<String> {
+        self.nodes()
+            .filter_map(|(node, mut state)| self.look_at(node, &mut state, into_run))
+            .collect()
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = (&Arc<WatchedNode>, MutexGuard<'_, Return>)> {
         let each = self.watched.iter();
-        each.filter_map(|(node, state)| {
-            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-            self.look_at(node, &mut state, into_run)
-        })
-        .collect()
+        each.map(|(node, state)| (node, state.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     fn look_at(
@@ -88,8 +88,7 @@ impl Supervisor {
         state: &mut Return,
         into_run: Duration,
     ) -> Option<String> {
-        if state.under_way.as_ref().is_some_and(|way| way.thread.is_finished()) {
-            let way = state.under_way.take()?;
+        if let Some(way) = state.under_way.take_if(|way| way.thread.is_finished()) {
             return Some(self.arrived(node, state, way));
         }
         if state.under_way.is_some() || state.failed.is_some() {
@@ -127,17 +126,16 @@ impl Supervisor {
     fn arrived(&self, node: &WatchedNode, state: &mut Return, way: ComingBack) -> String {
         let ComingBack { ended, at, thread } = way;
         let after_s = at.elapsed().as_secs_f64();
-        let returned = thread.join().unwrap_or_else(|_| {
-            Err(LabError::Unfit("the thread that started it panicked".to_owned()))
-        });
+        let returned =
+            thread.join().unwrap_or_else(|_| Err(unfit("the thread that started it panicked")));
         match returned {
             Ok(write_sets) => {
-                let by = match (node.membership, write_sets) {
-                    (Membership::Synced, Some(count)) => {
+                let by = match write_sets {
+                    Some(count) => {
                         format!(" (IST, {})", counted(count as usize, "write set", "write sets"))
                     }
-                    (Membership::Synced, None) => String::new(),
-                    (Membership::Replicates, _) => " and replicates".to_owned(),
+                    None if node.topology == Topology::MultiPrimary => String::new(),
+                    None => " and replicates".to_owned(),
                 };
                 format!("{ended}; it was started again and is back{by} {after_s:.1} s later")
             }
@@ -157,13 +155,8 @@ impl Supervisor {
         let mut notes = Vec::new();
         loop {
             notes.extend(self.look(into_run));
-            let mut ways = self
-                .watched
-                .iter()
-                .map(|(node, state)| (node, state.lock().unwrap_or_else(PoisonError::into_inner)));
-            let missing =
-                ways.find(|(_, state)| state.under_way.is_some() || state.failed.is_some());
-            let Some((node, state)) = missing else {
+            let is_missing = |state: &Return| state.under_way.is_some() || state.failed.is_some();
+            let Some((node, state)) = self.nodes().find(|(_, state)| is_missing(state)) else {
                 return Ok(notes);
             };
             if stop.load(Ordering::Relaxed) {
@@ -191,13 +184,8 @@ impl Supervisor {
 impl Drop for Supervisor {
     /// Nobody comes back any more.
     fn drop(&mut self) {
-        for (node, state) in &self.watched {
-            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-            while let Some(way) = &state.under_way {
-                if way.thread.is_finished() {
-                    state.under_way = None;
-                    break;
-                }
+        for (node, state) in self.nodes() {
+            while state.under_way.as_ref().is_some_and(|way| !way.thread.is_finished()) {
                 // Between the recovery of its data and its start there is another process.
                 let _ = node.instance.kill();
                 thread::sleep(LOOK_EVERY);

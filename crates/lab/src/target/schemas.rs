@@ -1,7 +1,7 @@
 //! The databases that a command works on: the target's schema, the K schemas of `--schemas K` on
 //! one server, or the shards of one database, which are driven together and proven together.
 
-use crate::error::{LabError, LabResult, WhileDoing};
+use crate::error::{LabResult, WhileDoing, unfit};
 use crate::target::sessions::with_session;
 use base::{WarehouseRange, Warehouses};
 use drive::Schemas;
@@ -32,7 +32,7 @@ pub(crate) fn inspect(
     let look = async |session: &mut Connection| {
         let database = tpcc::database::inspect(session, wanted_of_each).await?;
         if database.is_shard() && !are_shards {
-            return Err(LabError::Unfit(format!(
+            return Err(unfit(format!(
                 "the database has {} of {} only, as a shard; name all shards with --topology \
                  shards: mysql://user@a:3306,b:3306/tpcc",
                 database.range, database.warehouses
@@ -53,10 +53,10 @@ pub(crate) fn inspect(
         join(&mut all, found, (databases.topology(), index), wanted)?;
     }
     if are_shards {
-        let shards = ShardRanges::of(&each).map_err(|error| LabError::Unfit(error.to_string()))?;
+        let shards = ShardRanges::of(&each).map_err(unfit)?;
         let have = all.database.warehouses;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != have) {
-            return Err(LabError::Unfit(format!(
+            return Err(unfit(format!(
                 "the shards have {have} warehouses together and are driven as a whole, but \
                  {wanted} were asked for; leave the number of warehouses out"
             )));
@@ -74,52 +74,40 @@ pub(crate) fn inspect(
 pub(crate) fn install_procedures(databases: &Schemas<Connector>) -> LabResult<()> {
     for database in databases.databases() {
         with_session(database, async |session: &mut Connection| {
-            let installed = tpcc::transactions::procedures::install(session).await;
-            installed.map_err(|error| LabError::Unfit(error.to_string()))
+            tpcc::transactions::procedures::install(session).await.map_err(unfit)
         })?;
     }
     Ok(())
 }
 
+/// Adds a schema or shard, which has to be like the first one.
 fn join(
     all: &mut Inspected,
     other: Inspected,
     (topology, number): (Topology, usize),
     wanted: Option<Warehouses>,
 ) -> LabResult<()> {
-    let (first, second) = (&mut all.database, other.database);
     let are_shards = topology == Topology::Shards;
-    let differ = |what: &str, first: String, second: String| {
-        LabError::Unfit(match are_shards {
-            true => format!(
-                "shard 1 and shard {} differ in {what} ({first} and {second}); load all with one \
-                 `mydyno load --topology shards`",
-                number + 1
-            ),
-            false => format!(
-                "schema 0 and schema {number} differ in {what} ({first} and {second}); load all \
-                 with one `mydyno load --schemas`"
-            ),
-        })
-    };
-    if !are_shards && first.c_load != second.c_load {
-        let show = |c: Option<u32>| c.map_or("unknown".to_owned(), |c| c.to_string());
-        let what = "the constant for last names, and so in their seed";
-        return Err(differ(what, show(first.c_load), show(second.c_load)));
+    let (each, first_number, option) =
+        if are_shards { ("shard", 1, "topology shards") } else { ("schema", 0, "schemas") };
+    let both = |shown: &dyn Fn(&Database) -> String| [&all.database, &other.database].map(shown);
+    let c_load = |of: &Database| of.c_load.map_or("unknown".to_owned(), |c| c.to_string());
+    let has_key = |of: &Database| if of.history_key { "one" } else { "none" }.to_owned();
+    for (what, is_compared, [first, second]) in [
+        ("the constant for last names, and so in their seed", !are_shards, both(&c_load)),
+        ("warehouses", !are_shards && wanted.is_none(), both(&|of| of.warehouses.to_string())),
+        ("partitions", true, both(&|of| of.partitions.to_string())),
+        ("the key of HISTORY", true, both(&has_key)),
+    ] {
+        if is_compared && first != second {
+            return Err(unfit(format!(
+                "{each} {first_number} and {each} {} differ in {what} ({first} and {second}); load \
+                 all with one `mydyno load --{option}`",
+                number + first_number
+            )));
+        }
     }
-    if !are_shards && wanted.is_none() && first.warehouses != second.warehouses {
-        let (first, second) = (first.warehouses.to_string(), second.warehouses.to_string());
-        return Err(differ("warehouses", first, second));
-    }
-    if first.partitions != second.partitions {
-        let (first, second) = (first.partitions.to_string(), second.partitions.to_string());
-        return Err(differ("partitions", first, second));
-    }
-    if first.history_key != second.history_key {
-        let show = |has: bool| if has { "one" } else { "none" }.to_owned();
-        let (first, second) = (show(first.history_key), show(second.history_key));
-        return Err(differ("the key of HISTORY", first, second));
-    }
+    let (first, second) = (&mut all.database, other.database);
     // A transaction across shards cannot keep a key that any of them has.
     first.foreign_keys = match are_shards {
         true => first.foreign_keys || second.foreign_keys,

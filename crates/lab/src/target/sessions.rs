@@ -5,12 +5,8 @@ use base::{Connect, Session, SessionError, limits};
 use drive::Schemas;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use tpcc::{ShardRanges, ShardSession};
 use wire::{Connection, Connector};
-
-/// Runs `future` to its end on this thread.
-pub(crate) fn block_on<T>(future: impl Future<Output = LabResult<T>>) -> LabResult<T> {
-    reactor::block_on(future).map_err(LabError::Reactor)?
-}
 
 /// What tells a server from all others, however it is reached.
 pub(crate) const IDENTITY: &str =
@@ -18,8 +14,7 @@ pub(crate) const IDENTITY: &str =
 
 /// The first value of an answer; empty where there is none.
 pub(crate) async fn text(session: &mut Connection, sql: &str) -> Result<String, SessionError> {
-    let answer = session.query(sql).await?;
-    Ok(answer.row(0).map_or_else(String::new, |row| row.text(0)))
+    Ok(session.query(sql).await?.row(0).map_or_else(String::new, |row| row.text(0)))
 }
 
 /// Connects, uses the session and closes it: for what a server answers at once. It is given up
@@ -28,7 +23,7 @@ pub(crate) fn with_session<T>(
     connector: &Connector,
     use_it: impl AsyncFnOnce(&mut Connection) -> LabResult<T>,
 ) -> LabResult<T> {
-    block_on(answered(on(connector, use_it)))
+    answered(on(connector, use_it))
 }
 
 async fn on<T>(
@@ -41,10 +36,11 @@ async fn on<T>(
     result
 }
 
-/// A server that stands still after a login answers nothing for ever.
-async fn answered<T>(asking: impl Future<Output = LabResult<T>>) -> LabResult<T> {
-    let at = Instant::now() + limits::ANSWER_TIMEOUT;
-    reactor::timeout_at(at, asking).await.unwrap_or_else(|_| {
+/// Runs `asking` to its end on this thread. A server that stands still after a login answers
+/// nothing for ever.
+pub(crate) fn answered<T>(asking: impl Future<Output = LabResult<T>>) -> LabResult<T> {
+    let answered = reactor::timeout_at(Instant::now() + limits::ANSWER_TIMEOUT, asking);
+    reactor::block_on(answered).map_err(LabError::Reactor)?.unwrap_or_else(|_| {
         let why = format!(
             "it accepts connections and has answered nothing for {} s: it stands still, or a lock \
              holds it (SHOW PROCESSLIST); try again when it answers",
@@ -63,24 +59,17 @@ pub(crate) fn with_session_until<T>(
     until(stop, on(connector, use_it))
 }
 
-/// As [`with_session`], with a session on each server.
-pub(crate) fn with_sessions<T>(
+/// Connects to each shard, uses the sessions and closes them.
+pub(crate) async fn on_shards<T>(
     servers: &Schemas<Connector>,
-    use_them: impl AsyncFnOnce(&mut [Connection]) -> LabResult<T>,
-) -> LabResult<T> {
-    block_on(answered(on_each(servers, use_them)))
-}
-
-/// Connects to each server, uses the sessions and closes them.
-pub(crate) async fn on_each<T>(
-    servers: &Schemas<Connector>,
-    use_them: impl AsyncFnOnce(&mut [Connection]) -> LabResult<T>,
+    shards: &ShardRanges,
+    use_them: impl AsyncFnOnce(&mut [ShardSession<'_, Connection>]) -> LabResult<T>,
 ) -> LabResult<T> {
     let mut sessions = Vec::new();
     for connector in servers.iter() {
         sessions.push(connector.connect().await?);
     }
-    let result = use_them(&mut sessions).await;
+    let result = use_them(&mut shards.sessions(&mut sessions)).await;
     for session in sessions {
         Connector::close(session).await;
     }

@@ -2,9 +2,10 @@
 
 use super::sessions::with_session_until;
 use super::subject::Subject;
-use crate::error::{LabError, LabResult};
+use crate::error::{LabError, LabResult, unfit};
 use crate::measure::preflight::{data_bytes, status, variables};
 use crate::progress::Job;
+use crate::stop;
 use advise::{
     AdvisedDevice, MountedFileSystem, NamedValues, ServerMachine, ServerSnapshot, StatusWatch,
     release_of,
@@ -19,8 +20,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{RepeatId, RepeatStatus, Results, StoreError};
 
-/// How often a stop is looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Halves of the watch whose rates of statements differ by more are no steady load.
 const STEADY: std::ops::Range<f64> = 0.67..1.5;
 /// Fewer statements a second are mydyno's own.
@@ -45,59 +44,50 @@ pub fn snapshot_of(
     asked: SnapshotAsked<'_>,
     job: &Job<'_>,
 ) -> LabResult<ServerSnapshot> {
-    let told = tell(subject, job.stop)?;
+    let (server, variables, data_bytes) = tell(subject, job.stop)?;
     let readings = watched(subject, asked.watch, job)?;
     job.notes(doubts(&readings));
     let [first, _, last] = readings;
-    let directory = told.variables.get("datadir").map(PathBuf::from);
+    let directory = variables.get("datadir").map(PathBuf::from);
     // A loopback address may be the end of a tunnel: the data has to be here too.
     let directory = directory.filter(|directory| subject.is_local() && directory.exists());
-    let redo = told.variables.get("innodb_log_group_home_dir").map(PathBuf::from);
-    let device = match asked.device {
-        Some(profile) => Some(AdvisedDevice::of(&profile)),
-        None => emulated(subject).or_else(|| real_device(directory.as_deref()?)),
-    };
+    let redo = variables.get("innodb_log_group_home_dir").map(PathBuf::from);
+    let device = asked.device.as_ref().map(AdvisedDevice::of).or_else(|| emulated(subject));
+    let device = device.or_else(|| real_device(directory.as_deref()?));
     Ok(ServerSnapshot {
-        server: told.server,
+        server,
         watch: StatusWatch {
             // A server whose clock is slow counts for its own seconds.
             seconds: (last.at - first.at).as_secs_f64() / subject.dilation().factor(),
             first: first.values,
             last: last.values,
         },
-        data_bytes: told.data_bytes,
+        data_bytes,
         machine: directory.as_deref().map(machine),
         device,
         redo_is_apart: redo_is_apart(subject, directory.as_deref(), redo),
         account: stored_account(asked.results, subject, job),
-        variables: told.variables,
+        variables,
     })
 }
 
-/// What a server says of itself.
-struct ServerAnswers {
-    server: ServerRelease,
-    variables: NamedValues,
-    data_bytes: Option<u64>,
-}
-
-fn tell(subject: &Subject, stop: &AtomicBool) -> LabResult<ServerAnswers> {
-    let connector = subject.without_schema()?;
-    with_session_until(&connector, stop, async |session| {
+/// What a server says of itself: its release, its variables and the size of its tables.
+fn tell(
+    subject: &Subject,
+    stop: &AtomicBool,
+) -> LabResult<(ServerRelease, NamedValues, Option<u64>)> {
+    with_session_until(&subject.without_schema()?, stop, async |session| {
         let variables: NamedValues = variables(session).await?.into_iter().collect();
         // A user that may not look finds no tables.
         let data_bytes = data_bytes(session, "engine = 'InnoDB'").await;
-        Ok(ServerAnswers { server: server_of(&variables)?, variables, data_bytes })
-    })
-}
-
-fn server_of(variables: &NamedValues) -> LabResult<ServerRelease> {
-    release_of(variables).ok_or_else(|| {
-        let version = variables.get("version").map(String::as_str).unwrap_or_default();
-        LabError::Unfit(format!(
-            "the server calls its version {version:?}, which names no release to advise; ask it \
-             for @@version"
-        ))
+        let server = release_of(&variables).ok_or_else(|| {
+            let version = variables.get("version").map(String::as_str).unwrap_or_default();
+            unfit(format!(
+                "the server calls its version {version:?}, which names no release to advise; ask \
+                 it for @@version"
+            ))
+        })?;
+        Ok((server, variables, data_bytes))
     })
 }
 
@@ -118,50 +108,33 @@ impl StatusAt {
 
 /// Readings at the begin of the watch, in its middle and at its end.
 fn watched(subject: &Subject, watch: Duration, job: &Job<'_>) -> LabResult<[StatusAt; 3]> {
-    let read = || -> LabResult<StatusAt> {
-        let connector = subject.without_schema()?;
-        with_session_until(&connector, job.stop, async |session| {
+    let read_after = |wait: Duration| -> LabResult<StatusAt> {
+        if stop::comes_within(wait, || job.is_stopped()) {
+            return Err(LabError::Interrupted);
+        }
+        with_session_until(&subject.without_schema()?, job.stop, async |session| {
             let values = status(session).await?;
             Ok(StatusAt { at: Instant::now(), values: values.into_iter().collect() })
         })
     };
-    let pause = || -> LabResult<()> {
-        let until = Instant::now() + watch / 2;
-        while Instant::now() < until {
-            if job.is_stopped() {
-                return Err(LabError::Interrupted);
-            }
-            std::thread::sleep(LOOK_EVERY.min(until - Instant::now()));
-        }
-        Ok(())
-    };
     job.step(&format!("watching the server for {} s", watch.as_secs()));
-    let first = read()?;
-    pause()?;
-    let middle = read()?;
-    pause()?;
-    Ok([first, middle, read()?])
+    Ok([read_after(Duration::ZERO)?, read_after(watch / 2)?, read_after(watch / 2)?])
 }
 
 /// What makes the watch say little.
-fn doubts([first, middle, last]: &[StatusAt; 3]) -> Vec<String> {
-    let halves = middle.statements_per_s(first).zip(last.statements_per_s(middle));
-    let Some((before, after)) = halves else {
-        return Vec::new();
-    };
+fn doubts([first, middle, last]: &[StatusAt; 3]) -> Option<String> {
+    let (before, after) = middle.statements_per_s(first).zip(last.statements_per_s(middle))?;
     if before.max(after) < LOAD_MIN_PER_S {
-        return vec![
-            "the server has no load: rules that look at one say nothing; ask again while it works"
-                .to_owned(),
-        ];
+        let doubt = "the server has no load: rules that look at one say nothing; ask again while \
+            it works";
+        return Some(doubt.to_owned());
     }
-    if STEADY.contains(&(after / before.max(1e-3))) {
-        return Vec::new();
-    }
-    vec![format!(
-        "the load changed while it was watched, from {before:.0} to {after:.0} statements a \
-         second: watch for longer (--watch), or when it is steady"
-    )]
+    (!STEADY.contains(&(after / before.max(1e-3)))).then(|| {
+        format!(
+            "the load changed while it was watched, from {before:.0} to {after:.0} statements a \
+             second: watch for longer (--watch), or when it is steady"
+        )
+    })
 }
 
 /// The device that mydyno emulates for the data.
@@ -224,8 +197,7 @@ fn machine(directory: &Path) -> ServerMachine {
 
 /// `madvise` of `always [madvise] never`.
 fn chosen(line: &str) -> Option<String> {
-    let (_, behind) = line.split_once('[')?;
-    Some(behind.split_once(']')?.0.to_owned())
+    Some(line.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
 fn mounted(directory: &Path) -> Option<MountedFileSystem> {
@@ -245,8 +217,7 @@ fn stored_account(file: &Path, subject: &Subject, job: &Job<'_>) -> Option<Accou
         return None;
     }
     last_account(file, &subject.dsn()).unwrap_or_else(|error| {
-        let note = format!("where the time of a transaction goes is not known: {error}");
-        job.note(&note);
+        job.note(&format!("where the time of a transaction goes is not known: {error}"));
         None
     })
 }
@@ -271,8 +242,7 @@ fn last_account(file: &Path, target: &str) -> Result<Option<Account>, StoreError
 /// # Errors
 /// The results file cannot be read.
 pub fn account_of(results: &Results, run: RepeatId) -> Result<Option<Account>, StoreError> {
-    let resources = measurement(results, run)?.resources;
-    Ok(resources.and_then(|resources| resources.account))
+    Ok(measurement(results, run)?.resources.and_then(|resources| resources.account))
 }
 
 #[cfg(test)]
@@ -288,8 +258,8 @@ mod tests {
             values: NamedValues::from([("Questions".to_owned(), questions.to_string())]),
         };
         let said = |middle: u64, last: u64| {
-            let notes = doubts(&[reading(0, 0), reading(10, middle), reading(20, last)]);
-            notes.first().map(|note| note[..21].to_owned())
+            let note = doubts(&[reading(0, 0), reading(10, middle), reading(20, last)]);
+            note.map(|note| note[..21].to_owned())
         };
         assert_eq!(said(1000, 2100), None);
         assert_eq!(said(1000, 4000).as_deref(), Some("the load changed whil"));

@@ -2,22 +2,20 @@
 //! there.
 
 use crate::error::{LabError, LabResult};
-use crate::target::cluster::Cluster;
+use crate::stop;
 use crate::target::disk_space::Directories;
 use crate::target::kept::placed_of;
 use crate::target::placed::Placed;
 use crate::target::preset::{Configured, configured_of};
-use crate::target::revival::{Supervisor, WatchedNode};
+use crate::target::revival::Supervisor;
 use base::{CpuList, Dilation, Exit};
 use drive::Schemas;
 use itertools::Itertools;
 use server::{DividedCpus, Home, Instance, NamedInstance, Target, render_dsn};
 use spec::Topology;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use storage::{SharedMemory, ShimPage};
 use store::RepeatFailure;
 use wire::{Address, ConnectOptions, Connector};
@@ -35,9 +33,9 @@ pub struct Subject {
     /// Further servers that are driven together with this one.
     pub(super) others: Vec<Subject>,
     /// How they belong together.
-    pub(super) topology: Topology,
+    pub topology: Topology,
     /// Of private nodes of one database, those that may come back.
-    pub(super) supervisor: Option<Supervisor>,
+    pub(crate) supervisor: Supervisor,
     /// Where mydyno keeps them to some.
     pub(super) cpus: Option<DividedCpus>,
     /// Of the emulated devices that they share. The last, so that it is there as long as they are.
@@ -58,10 +56,10 @@ pub const SCHEMA: &str = "tpcc";
 
 impl Subject {
     /// A server that mydyno started for this command.
-    pub fn private(instance: Instance) -> Subject {
+    pub fn private(instance: Arc<Instance>) -> Subject {
         let connect =
             ConnectOptions { schema: Some(SCHEMA.to_owned()), ..instance.connect_options() };
-        Subject::of(connect, Origin::Private(Arc::new(instance)))
+        Subject::of(connect, Origin::Private(instance))
     }
 
     /// One server with one schema, of which nothing else is known.
@@ -74,7 +72,7 @@ impl Subject {
             origin,
             others: Vec::new(),
             topology: Topology::Apart,
-            supervisor: None,
+            supervisor: Supervisor::default(),
             cpus: None,
             memory: None,
         }
@@ -89,57 +87,6 @@ impl Subject {
     /// Does it end with this command?
     pub(crate) fn is_private(&self) -> bool {
         matches!(self.origin, Origin::Private(_))
-    }
-
-    /// The same servers, whose nodes come back where they end in spite of their cluster.
-    ///
-    /// # Errors
-    /// As [`Subject::connector`].
-    pub(crate) fn supervised(self, cluster: &Cluster) -> LabResult<Subject> {
-        let mut watched = Vec::new();
-        for (place, server) in self.each().enumerate() {
-            if let (Some(membership), Origin::Private(instance)) =
-                (cluster.membership(place), &server.origin)
-            {
-                watched.push(WatchedNode {
-                    instance: Arc::clone(instance),
-                    connector: server.without_schema()?,
-                    membership,
-                    number: place + 1,
-                });
-            }
-        }
-        let nodes = self.instances() as usize;
-        let supervisor = (!watched.is_empty()).then(|| Supervisor::of(nodes, watched));
-        Ok(Subject { supervisor, ..self })
-    }
-
-    /// Sees to it that private nodes of one database which have ended come back, and tells of those
-    /// that did. Cheap where nothing has ended; never waits. `into_run` is the time of the run, for
-    /// people. The end of a primary with replicas ends the run.
-    pub fn revive(&self, into_run: Duration) -> Vec<String> {
-        self.supervisor.as_ref().map_or_else(Vec::new, |supervisor| supervisor.look(into_run))
-    }
-
-    /// Waits until every private node of one database is back and in its cluster, and tells of
-    /// those that came back.
-    ///
-    /// # Errors
-    /// [`LabError::ServerDied`] with the node that is not there, and the end of its log;
-    /// [`LabError::Interrupted`].
-    pub fn wait_for_nodes(&self, into_run: Duration, stop: &AtomicBool) -> LabResult<Vec<String>> {
-        let wait = |supervisor: &Supervisor| supervisor.wait(into_run, stop);
-        self.supervisor.as_ref().map_or_else(|| Ok(Vec::new()), wait)
-    }
-
-    /// How the servers belong together.
-    pub fn topology(&self) -> Topology {
-        self.topology
-    }
-
-    /// Is any of its files on an emulated device?
-    pub(crate) fn is_emulated(&self) -> bool {
-        self.placed.places.iter().any(|place| place.emulated)
     }
 
     /// How many times slower its clock runs.
@@ -197,14 +144,12 @@ impl Subject {
             Address::Unix(path) => named.socket == *path,
         });
         let subject = Subject::of(target.connect.clone(), Origin::External);
-        Ok(match found {
-            Some(named) if named.running => Subject {
-                placed: placed_of(&named.directory)?,
-                configured: configured_of(&named.directory)?,
-                origin: Origin::Named(Box::new(named)),
-                ..subject
-            },
-            _ => subject,
+        let Some(named) = found.filter(|named| named.running) else { return Ok(subject) };
+        Ok(Subject {
+            placed: placed_of(&named.directory)?,
+            configured: configured_of(&named.directory)?,
+            origin: Origin::Named(Box::new(named)),
+            ..subject
         })
     }
 
@@ -236,8 +181,7 @@ impl Subject {
     /// # Errors
     /// As [`Subject::connector`].
     pub(crate) fn without_schema(&self) -> LabResult<Connector> {
-        let connect = ConnectOptions { schema: None, ..self.connect.clone() };
-        Ok(Connector::new(connect)?)
+        Ok(Connector::new(ConnectOptions { schema: None, ..self.connect.clone() })?)
     }
 
     /// Connectors to all schemas that are used, of all servers.
@@ -251,30 +195,23 @@ impl Subject {
         Ok(Schemas::new(first, connectors, self.topology))
     }
 
-    /// How a server that nobody will start again ended, where it did. A named one may come back.
-    pub fn ended_for_good(&self) -> Option<String> {
-        self.instance().and_then(|_| self.ended())
-    }
-
     /// How the server ended, where it did and can be looked at; where there are several, the first
     /// of them without which there is no going on: any, where each has a database of its own; the
     /// primary of replicas; and the nodes of several primaries all together.
     pub fn ended(&self) -> Option<String> {
+        let is_up = |server: &Subject| server.ended_itself().is_none();
         match self.topology {
             Topology::PrimaryReplicas => return self.ended_itself(),
-            Topology::MultiPrimary if self.each().any(|node| node.ended_itself().is_none()) => {
-                return None;
-            }
+            Topology::MultiPrimary if self.each().any(is_up) => return None,
             Topology::MultiPrimary | Topology::Apart | Topology::Shards => {}
         }
-        let mut ended = self.each().zip(1..).filter_map(|(server, number)| {
+        self.each().zip(1..).find_map(|(server, number)| {
             let how = server.ended_itself()?;
             Some(match self.instances() {
                 1 => how,
                 count => format!("server {number} of {count}: {how}"),
             })
-        });
-        ended.next()
+        })
     }
 
     fn ended_itself(&self) -> Option<String> {
@@ -286,11 +223,10 @@ impl Subject {
                 let alive = std::fs::read(command_line).is_ok_and(|text| !text.is_empty());
                 // Another process may have been started in its place.
                 let answers = UnixStream::connect(&named.socket).is_ok();
-                if alive || answers {
-                    return None;
-                }
-                let how = format!("server {:?} (process {}) has ended", named.name, named.pid);
-                Some(self.with_crash(how))
+                (!alive && !answers).then(|| {
+                    let NamedInstance { name, pid, .. } = &**named;
+                    self.with_crash(format!("server {name:?} (process {pid}) has ended"))
+                })
             }
             Origin::External => None,
         }
@@ -307,28 +243,18 @@ impl Subject {
     /// Nothing where it has no shim. A named server is the user's, for whom its devices are at work
     /// all the time.
     pub(crate) fn arm(&self, armed: bool) -> LabResult<()> {
-        if self.is_private() {
-            for server in self.each() {
-                server.placed.arm(armed)?;
-            }
-        }
-        Ok(())
+        let mut private = self.each().filter(|server| server.is_private());
+        private.try_for_each(|server| server.placed.arm(armed))
     }
 
     /// A private server's are armed later.
     pub(crate) fn require_armed(&self) -> LabResult<()> {
-        if self.is_private() {
-            return Ok(());
-        }
-        self.placed.require_armed()
+        if self.is_private() { Ok(()) } else { self.placed.require_armed() }
     }
 
     /// The private server, where it is one.
     pub(crate) fn instance(&self) -> Option<&Arc<Instance>> {
-        match &self.origin {
-            Origin::Private(instance) => Some(instance),
-            Origin::Named(_) | Origin::External => None,
-        }
+        if let Origin::Private(instance) = &self.origin { Some(instance) } else { None }
     }
 
     /// The server's process, where it is ours.
@@ -357,11 +283,6 @@ impl Subject {
         RepeatFailure { reason_code, reason, log_tail: self.log_tail() }
     }
 
-    /// The server's option file, where it is ours.
-    pub fn my_cnf(&self) -> Option<String> {
-        self.instance().map(|instance| instance.my_cnf())
-    }
-
     /// The catalogue's name of the engine, where mydyno started it.
     pub fn engine(&self) -> Option<&str> {
         match &self.origin {
@@ -371,41 +292,23 @@ impl Subject {
         }
     }
 
-    /// Where its files lie, where that is known.
-    pub fn data_directory(&self) -> Option<&Path> {
-        self.instance().map(|instance| instance.data_directory())
-    }
-
     /// Why its files cannot grow, where that is so and can be seen.
     pub(crate) fn no_room(&self) -> Option<String> {
         let instance = self.instance()?;
-        let mut others = self.placed.scratch.clone();
-        others.push(instance.directory().to_owned());
+        let others = [&self.placed.scratch[..], &[instance.directory().to_owned()]].concat();
         // Servers that are together are placed alike, below one home: each file system of theirs
         // has files of this one too.
-        let directories = Directories { tables: instance.data_directory().to_owned(), others };
-        directories.full()
-    }
-
-    /// The private instance, to end it in good order.
-    pub fn into_instance(self) -> Option<Arc<Instance>> {
-        self.instance().cloned()
+        Directories { tables: instance.data_directory().to_owned(), others }.full()
     }
 
     /// A loss of the connection, told as the server's death where that is what happened.
     pub fn explain(&self, error: LabError) -> LabError {
-        let mut ended = self.ended();
         // A process that is killed closes its connections before it is gone.
-        let lost_at = Instant::now();
-        while ended.is_none()
-            && error.exit() == Exit::ServerFailed
-            && !matches!(self.origin, Origin::External)
-            && lost_at.elapsed() < LEAVING_PATIENCE
-        {
-            std::thread::sleep(LOOK_EVERY);
-            ended = self.ended();
+        if error.exit() == Exit::ServerFailed && !matches!(self.origin, Origin::External) {
+            stop::comes_within(LEAVING_PATIENCE, || self.ended().is_some());
         }
-        ended.map_or(error, |reason| LabError::ServerDied { reason, log_tail: self.log_tail() })
+        let died = |reason| LabError::ServerDied { reason, log_tail: self.log_tail() };
+        self.ended().map_or(error, died)
     }
 }
 
@@ -434,9 +337,6 @@ pub(crate) fn is_local(address: &Address) -> bool {
 
 /// How long a server that closed its connections may take to be gone.
 const LEAVING_PATIENCE: Duration = Duration::from_secs(1);
-
-/// How often an end is looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {

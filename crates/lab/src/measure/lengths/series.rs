@@ -19,9 +19,9 @@ const GONE_AFTER: Duration = Duration::from_secs(40);
 /// Values at equal distances of time.
 #[derive(Clone, Debug)]
 pub(super) struct WatchedSeries {
-    values: Vec<f64>,
+    pub(super) values: Vec<f64>,
     /// How many intervals a value is the mean of.
-    merged: u32,
+    pub(super) merged: u32,
     /// Of the value under way.
     sum: f64,
     count: u32,
@@ -49,14 +49,6 @@ impl WatchedSeries {
             self.values = pairs.map(|pair| pair.iter().sum::<f64>() / pair.len() as f64).collect();
             self.merged *= 2;
         }
-    }
-
-    pub(super) fn values(&self) -> &[f64] {
-        &self.values
-    }
-
-    pub(super) fn merged(&self) -> u32 {
-        self.merged
     }
 }
 
@@ -92,7 +84,8 @@ impl Gauge {
 pub(super) struct Gauges {
     all: [Gauge; 3],
     pool_pages: f64,
-    redo_bytes: f64,
+    /// Of the redo logs of all servers together, whose samples are sums; 0 is not known.
+    pub(super) redo_bytes: f64,
     /// Servers below whose data flash does not copy yet what it will. Only random writes bring it
     /// there, which the redo log has none of.
     unsettled: i64,
@@ -102,9 +95,8 @@ pub(super) struct Gauges {
 
 const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
 
-impl Gauges {
-    /// Of servers with so much redo log together, whose samples are sums; 0 is not known.
-    pub(super) fn of(redo_bytes: f64) -> Gauges {
+impl Default for Gauges {
+    fn default() -> Gauges {
         Gauges {
             all: [
                 Gauge::new("dirty pages", "buffer_pool_pages_dirty"),
@@ -112,12 +104,14 @@ impl Gauges {
                 Gauge::new("free pages", "buffer_pool_pages_free"),
             ],
             pool_pages: 0.0,
-            redo_bytes,
+            redo_bytes: 0.0,
             unsettled: 0,
             at_ns: 0,
         }
     }
+}
 
+impl Gauges {
     pub(super) fn take(&mut self, batch: &SampleBatch) {
         for (metric, value) in &batch.values {
             let is_of_data = metric.label == Role::Data.name();
@@ -169,13 +163,12 @@ impl Gauges {
 
     /// The others.
     pub(super) fn watched(&self) -> Vec<Watched<'_>> {
-        let there = self.all.iter().filter(|gauge| gauge.is_there(self.at_ns));
-        let watched = there.map(|gauge| {
+        let watched = self.all.iter().filter(|gauge| gauge.is_there(self.at_ns)).map(|gauge| {
             let is_age = gauge.metric == CHECKPOINT_AGE;
             let whole = if is_age { self.redo_bytes } else { self.pool_pages };
             Watched {
                 name: gauge.name,
-                values: gauge.series.values(),
+                values: &gauge.series.values,
                 tolerance_share: TOLERANCE,
                 // A page, or a byte, where the whole is not known: an idle server is steady.
                 negligible: (NEGLIGIBLE * whole).max(1.0),
@@ -195,11 +188,11 @@ mod tests {
         for index in 0..10_000 {
             series.push(f64::from(index));
         }
-        assert_eq!(series.merged(), 4);
-        assert_eq!(series.values().len(), 10_000 / 4);
-        assert!(series.values().len() < VALUES_MAX);
+        assert_eq!(series.merged, 4);
+        assert_eq!(series.values.len(), 10_000 / 4);
+        assert!(series.values.len() < VALUES_MAX);
         // The mean of 0 to 3, and of the last four.
-        assert_eq!(series.values()[0], 1.5);
-        assert_eq!(series.values().last(), Some(&9_997.5));
+        assert_eq!(series.values[0], 1.5);
+        assert_eq!(series.values.last(), Some(&9_997.5));
     }
 }

@@ -270,7 +270,7 @@ fn a_stalled_server_is_not_steady() {
 #[test]
 fn short_intervals_do_not_end_a_warm_up_before_30_s() {
     let mut lengths = lengths(AUTO, Length::fixed(Duration::from_secs(60)));
-    lengths.interval = Duration::from_millis(100);
+    lengths.lengths.interval = Duration::from_millis(100);
     let tenth = |index: u64| Interval {
         start_offset_ns: index * S / 10,
         end_offset_ns: (index + 1) * S / 10,
