@@ -81,8 +81,8 @@ fn is_legal_delta(delta: u32) -> bool {
     (65..=119).contains(&delta) && delta != 96 && delta != 112
 }
 
-/// A C_run for C_LAST, uniform among those that are legal beside `c_load` (clause 2.1.6.1), of which
-/// there are some for each, or among all where that is unknown.
+/// A C_run for C_LAST, uniform among those that are legal beside `c_load` (clause 2.1.6.1); each
+/// `c_load` has some. Where it is unknown, any is.
 fn run_constant(c_load: Option<u32>, random: &mut Random) -> u32 {
     let is_legal = |c_run: u32| c_load.is_none_or(|c_load| is_legal_delta(c_load.abs_diff(c_run)));
     let legal = || (0..=C_LAST_MAX).filter(|c_run| is_legal(*c_run));

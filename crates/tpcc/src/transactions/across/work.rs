@@ -107,8 +107,8 @@ async fn write_order<S: Session>(
     Ok(())
 }
 
-/// Payment of another shard's customer (clause 2.5): the customer is there, everything else at home,
-/// the history too.
+/// Payment of another shard's customer (clause 2.5): the customer is there, everything else at
+/// home, the history too.
 async fn pay_across<S: Session>(
     branches: &mut Branches<'_, S>,
     payment: &Payment,
