@@ -381,9 +381,7 @@ fn array(array: &Array, capacity_bytes: u64) -> Checked {
         ));
     };
     if member.array.is_some() {
-        return refuse(
-            "`array.member` is an array itself: name the device that both are made of".to_owned(),
-        );
+        return refuse("`array.member` is an array itself: name the device that both are made of");
     }
     if member.limits.is_some() {
         return refuse(
