@@ -36,7 +36,7 @@ pub use lock::lock;
 pub use nearest::nearest;
 pub use percent::{percent, percent_at_most, trimmed};
 pub use position::line_and_column;
-pub use random::{Random, split_mix};
+pub use random::Random;
 pub use server_release::{NoRelease, ServerFamily, ServerRelease, Since, VersionNumbers};
 pub use session::{
     Answer, Connect, Param, Row, RowSource, Session, SessionError, SessionResult, SqlValue,

@@ -11,9 +11,7 @@ pub struct Random {
     state: [u64; 4],
 }
 
-/// Draws from SplitMix64: one multiplication chain for each number, and any seed is a good one.
-#[inline]
-pub fn split_mix(state: &mut u64) -> u64 {
+fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

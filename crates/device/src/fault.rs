@@ -5,25 +5,46 @@ use crate::role::Role;
 use std::fmt;
 use std::str::FromStr;
 
-base::named! {
-    /// How requests go wrong.
-    pub enum FaultKind {
-        /// Space is used up: what makes a file longer fails (ENOSPC).
-        DiskFull = "disk-full",
-        /// Reads, writes and flushes fail (EIO).
-        IoError = "io-error",
-        /// Of each write only the first half is done, in whole sectors, and all is acknowledged.
-        ShortWrite = "short-write",
-        /// One device is gone. An array whose members have mirrors goes on without it; of anything
-        /// else all requests fail (EIO).
-        DeviceLost = "device-lost",
-        /// Each request takes [`SLOW_FACTOR`] times as long.
-        FailSlow = "fail-slow",
-    }
+/// How requests go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FaultKind {
+    /// Space is used up: what makes a file longer fails (ENOSPC).
+    DiskFull = 1,
+    /// Reads, writes and flushes fail (EIO).
+    IoError,
+    /// Of each write only the first half is done, in whole sectors, and all is acknowledged.
+    ShortWrite,
+    /// One device is gone. An array whose members have mirrors goes on without it; of anything else
+    /// all requests fail (EIO).
+    DeviceLost,
+    /// Each request takes [`SLOW_FACTOR`] times as long.
+    FailSlow,
 }
 
 /// How many times longer requests of a device take that fails slowly.
 pub const SLOW_FACTOR: u64 = 10;
+
+impl FaultKind {
+    pub const ALL: [FaultKind; 5] = [
+        FaultKind::DiskFull,
+        FaultKind::IoError,
+        FaultKind::ShortWrite,
+        FaultKind::DeviceLost,
+        FaultKind::FailSlow,
+    ];
+
+    /// The name on the command line, in plans and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FaultKind::DiskFull => "disk-full",
+            FaultKind::IoError => "io-error",
+            FaultKind::ShortWrite => "short-write",
+            FaultKind::DeviceLost => "device-lost",
+            FaultKind::FailSlow => "fail-slow",
+        }
+    }
+}
 
 /// What goes wrong, and with which files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,19 +58,14 @@ impl DeviceFault {
     /// The word of the page that says it.
     pub fn word(self) -> u64 {
         let roles = self.role.map_or(u64::MAX >> 8, |role| 1 << role.index());
-        code_of(self.kind) | roles << 8
+        self.kind as u64 | roles << 8
     }
-}
-
-/// What says the kind in that word: not 0, which says nothing.
-fn code_of(kind: FaultKind) -> u64 {
-    kind as u64 + 1
 }
 
 /// What that word says of files of a role. Without a fault it is 0.
 pub fn fault_of(word: u64, role: Role) -> Option<FaultKind> {
     let is_meant = word >> 8 >> role.index() & 1 != 0;
-    let found = || FaultKind::ALL.into_iter().find(|kind| code_of(*kind) == word & 0xff);
+    let found = || FaultKind::ALL.into_iter().find(|kind| *kind as u64 == word & 0xff);
     is_meant.then(found).flatten()
 }
 

@@ -65,12 +65,23 @@ pub const SESSION_THREAD: &CStr = c"mydyno-session";
 /// them.
 pub const GLOBAL_WORDS: usize = 32;
 
-base::named! {
-    /// Kinds of requests.
-    pub enum AccessKind {
-        Read = "read",
-        Write = "write",
-        Flush = "flush",
+/// Kinds of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    Read,
+    Write,
+    Flush,
+}
+
+impl AccessKind {
+    pub const ALL: [AccessKind; 3] = [AccessKind::Read, AccessKind::Write, AccessKind::Flush];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Flush => "flush",
+        }
     }
 }
 

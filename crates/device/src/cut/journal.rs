@@ -11,10 +11,9 @@
 
 use super::rules::PowerLoss;
 use super::unwritten::{UnwrittenSpace, blocks_behind, blocks_of, common};
-use base::lock;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// First word of a journal.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"mydynoJ2");
@@ -243,7 +242,7 @@ impl<'a> JournalRing<'a> {
     pub fn begin(&self, entry: &NewEntry) -> Option<EntryTicket> {
         let replaced_bytes = entry.replaced_bytes();
         let words = ENTRY_WORDS as u64 + replaced_bytes.div_ceil(8);
-        let mut state = lock(&self.state);
+        let mut state = self.lock();
         state.events += 1;
         let began = state.events;
         let before = state.note_space(entry);
@@ -308,7 +307,7 @@ impl<'a> JournalRing<'a> {
 
     /// The change is over, as far as who asked for it knows. Returns that event.
     pub fn finish(&self, ticket: &EntryTicket) -> u64 {
-        let mut state = lock(&self.state);
+        let mut state = self.lock();
         state.events += 1;
         if ticket.position >= state.tail {
             self.set(ticket.position, EntryWord::Progress, state.events);
@@ -335,7 +334,7 @@ impl<'a> JournalRing<'a> {
             let _ =
                 progress.compare_exchange(RESERVED, READY, Ordering::Release, Ordering::Relaxed);
         }
-        let mut state = lock(&self.state);
+        let mut state = self.lock();
         if ticket.position >= state.tail {
             let shape = self.word(ticket.position, EntryWord::Shape) & u64::from(u32::MAX);
             self.set(ticket.position, EntryWord::Shape, shape);
@@ -351,7 +350,7 @@ impl<'a> JournalRing<'a> {
 
     /// Another file has this place now.
     pub fn forget_place(&self, place: usize) {
-        if let Some(place) = lock(&self.state).places.get_mut(place) {
+        if let Some(place) = self.lock().places.get_mut(place) {
             *place = PlaceState::default();
         }
     }
@@ -359,7 +358,7 @@ impl<'a> JournalRing<'a> {
     /// When the last flush of a device that is over, and did not lie, began: what was over before
     /// it is on the device.
     pub fn flushed(&self, device: u8) -> u64 {
-        lock(&self.state).flushed.get(usize::from(device)).copied().unwrap_or(0)
+        self.lock().flushed.get(usize::from(device)).copied().unwrap_or(0)
     }
 
     /// Changes of names and lengths of a device that began up to this event count as written.
@@ -375,6 +374,10 @@ impl<'a> JournalRing<'a> {
         if entry.kind.changes_names_or_lengths() {
             self.names_are_written(entry.device, began);
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RingState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drops the oldest records until there is room for so many words in one piece. Returns where.

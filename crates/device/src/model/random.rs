@@ -12,7 +12,11 @@ impl ModelRandom {
     }
 
     pub fn bits(&mut self) -> u64 {
-        base::split_mix(&mut self.state)
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let value = self.state;
+        let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        value ^ (value >> 31)
     }
 }
 
