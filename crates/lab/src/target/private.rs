@@ -18,9 +18,9 @@ use base::{Dilation, given_in, parse_size};
 use itertools::Itertools;
 use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
-    CONNECTIONS_BASE, DividedCpus, Ending, Home, IMAGES_VARIABLE, Image, ImageContents,
-    ImageKey, Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
-    Storage, images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
+    CONNECTIONS_BASE, DividedCpus, Ending, Home, IMAGES_VARIABLE, Image, ImageContents, ImageKey,
+    Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError, Storage,
+    images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
 };
 use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
 use std::sync::Arc;
