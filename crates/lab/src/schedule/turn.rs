@@ -110,7 +110,13 @@ impl<'a> LabRun<'a> {
         let attempted = self.last_attempt(turn)?;
         let limit = cell.repeat_time_limit;
         let mut notes = Vec::new();
-        let prepared = job.noting(&mut notes, |job| self.prepare(turn, coming, job));
+        let prepared = job.noting(&mut notes, |job| -> LabResult<_> {
+            let (images, loads) = self.planned.server(turn)?.images(coming, job)?;
+            if self.begun().is_some() {
+                self.record_loads(&loads)?;
+            }
+            Ok((images, loads))
+        });
         // A database that has to be populated first is no repeat's time.
         let (ended, timed_out) = match prepared {
             Ok(prepared) => within(limit, job, |job| self.measure(turn, prepared, &mut notes, job)),
@@ -194,20 +200,6 @@ impl<'a> LabRun<'a> {
         let cells = self.results.cells(lab)?;
         let cell = cells.iter().find(|cell| cell.what.ordinal == ordinal);
         Ok(cell.map_or(Ok(Vec::new()), |cell| self.results.repeats(cell.id))?)
-    }
-
-    /// Sees to the database of a turn.
-    fn prepare(
-        &self,
-        turn: Turn,
-        coming: &[ImageKey],
-        job: &Job<'_>,
-    ) -> LabResult<(Vec<Image>, Vec<StoredLoad>)> {
-        let (images, loads) = self.planned.server(turn)?.images(coming, job)?;
-        if self.begun().is_some() {
-            self.record_loads(&loads)?;
-        }
-        Ok((images, loads))
     }
 
     fn record_loads(&self, loads: &[StoredLoad]) -> LabResult<()> {
