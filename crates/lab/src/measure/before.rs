@@ -15,7 +15,7 @@ use spec::{Cell, Load, Style, Topology, WorkloadKind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tpcc::{Database, ShardRanges};
-use wire::{Connection, Connector, ServerInfo};
+use wire::{Connector, ServerInfo};
 
 /// What is known before a run.
 pub(crate) struct BeforeRun {
@@ -133,12 +133,17 @@ pub(crate) fn before(
     with_session(databases.first(), async |session| {
         let told = preflight::told(session).await?;
         let data_bytes = preflight::data_bytes(session, "table_schema = DATABASE()").await;
+        // How often the sessions of a run will have columns described. What a CALL returns is
+        // described always.
+        if load.style != Style::Procedures {
+            session.all_prepared().await.doing("agreeing on result metadata")?;
+        }
         Ok(BeforeRun {
             fitted,
             drill,
             server: session.server().clone(),
             transport: session.transport(),
-            result_metadata: result_metadata(session, load.style).await?,
+            result_metadata: session.metadata().name(),
             tls: session.tls(),
             facts,
             prepared_before,
@@ -146,13 +151,4 @@ pub(crate) fn before(
             data_bytes,
         })
     })
-}
-
-/// How often the sessions of a run will have columns described. What a CALL returns is described
-/// always.
-async fn result_metadata(session: &mut Connection, style: Style) -> LabResult<&'static str> {
-    if style != Style::Procedures {
-        session.all_prepared().await.doing("agreeing on result metadata")?;
-    }
-    Ok(session.metadata().name())
 }

@@ -13,7 +13,7 @@ use drive::Schemas;
 use spec::{Load, WorkloadKind};
 use store::{RepeatId, Results, StoredCheck};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
-use tpcc::{CheckSet, INITIAL, ShardRanges, run_checks_of_shards};
+use tpcc::{CheckSet, INITIAL, run_checks_of_shards};
 use wire::Connector;
 
 /// Runs the checks of a set, each in one snapshot of each schema, and adds the schemas up, or asks
@@ -28,7 +28,11 @@ pub(crate) fn check(
     job: &Job<'_>,
 ) -> LabResult<Vec<StoredCheck>> {
     if let Some(shards) = workload.shards() {
-        return check_shards(databases, (shards, set), job);
+        let checked = on_shards(databases, shards, async |parts| {
+            let progress = &mut |done, total| job.tell(Progress::Checks { done, total });
+            run_checks_of_shards(parts, set, progress).await.doing("checking the shards")
+        });
+        return until(job.stop, checked);
     }
     let each = subject.word_for_database();
     let several = !databases.others().is_empty();
@@ -47,19 +51,6 @@ pub(crate) fn check(
         add(&mut all, found);
     }
     Ok(all)
-}
-
-/// Runs all checks over the shards of a database.
-fn check_shards(
-    databases: &Schemas<Connector>,
-    (shards, set): (&ShardRanges, CheckSet),
-    job: &Job<'_>,
-) -> LabResult<Vec<StoredCheck>> {
-    let checked = on_shards(databases, shards, async |parts| {
-        let progress = &mut |done, total| job.tell(Progress::Checks { done, total });
-        run_checks_of_shards(parts, set, progress).await.doing("checking the shards")
-    });
-    until(job.stop, checked)
 }
 
 /// Puts the database's number before each example.

@@ -306,30 +306,23 @@ impl<'a> RunningRamp<'a> {
             let exit = if exit == Exit::Ok { Exit::Failed } else { exit };
             return Ok(PointEnd::Failed { exit, is_of_count: is_of_count(reason_code) });
         }
-        if point.cpu.is_none() {
-            self.note_unjudged(repeat, job)?;
+        if let (None, Some(share)) = (&point.cpu, self.limits.cpu_busy_share) {
+            let note = format!(
+                "the CPU condition ({:.0} %) is not judged, as nothing tells how busy the \
+                 server's machine is: give its node_exporter (--host-metrics), or leave the \
+                 condition out",
+                share * 100.0
+            );
+            // It is said once.
+            if !self.told.contains(&note) {
+                job.note(&note);
+                results.record_note(repeat, &note)?;
+                self.told.push(note);
+            }
         }
         self.good.push(point);
         self.measured = Some(repeat);
         Ok(PointEnd::Counted)
-    }
-
-    /// Says once that nothing tells of the processors.
-    fn note_unjudged(&mut self, repeat: RepeatId, job: &Job<'_>) -> LabResult<()> {
-        let Some(share) = self.limits.cpu_busy_share else {
-            return Ok(());
-        };
-        let note = format!(
-            "the CPU condition ({:.0} %) is not judged, as nothing tells how busy the server's \
-             machine is: give its node_exporter (--host-metrics), or leave the condition out",
-            share * 100.0
-        );
-        if !self.told.contains(&note) {
-            job.note(&note);
-            self.points.place.results.record_note(repeat, &note)?;
-            self.told.push(note);
-        }
-        Ok(())
     }
 
     /// The checks after the last point, where they are asked for.

@@ -10,8 +10,8 @@ use base::{Connect, Warehouses, now_utc_ns, value_of};
 use drive::{Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
 use itertools::Itertools;
 use oltp::file::WorkloadFile;
-use oltp::{Script, ScriptOptions, ScriptWorkload};
-use spec::{DatabaseKind, Isolation, Load, ScriptDatabase, ScriptKind, WorkloadKind, defaults};
+use oltp::{ScriptOptions, ScriptWorkload};
+use spec::{DatabaseKind, Isolation, Load, WorkloadKind, defaults};
 use std::iter;
 use std::sync::Arc;
 use store::{CellTransaction, StoredCheck, ThroughputMetric};
@@ -156,7 +156,15 @@ pub(crate) fn fit(
     let WorkloadKind::Script(kind) = &load.workload else {
         return fit_tpcc(databases, load, seed, witness);
     };
-    let (script, database) = fit_script(databases, kind)?;
+    let look = async |session: &mut Connection| oltp::fit(kind, read_workload, session).await;
+    let (script, database) = with_session(databases.first(), look)?;
+    for other in databases.others() {
+        if with_session(other, look)?.1 != database {
+            return Err(unfit(
+                "the schemas differ in their tables; load all with one `mydyno load --schemas`",
+            ));
+        }
+    }
     let statements = script.prepared_statements();
     let options = ScriptOptions { isolation: load.isolation, seed };
     let workload = ScriptWorkload::new(databases.clone(), Arc::new(script), options);
@@ -167,23 +175,6 @@ pub(crate) fn fit(
         settings: settings_of(&DatabaseKind::Script(database)),
         workload: AnyWorkload::Script(workload),
     })
-}
-
-/// The transactions of a workload on all schemas, which have to be alike.
-fn fit_script(
-    databases: &Schemas<Connector>,
-    workload: &ScriptKind,
-) -> LabResult<(Script, ScriptDatabase)> {
-    let fit = async |session: &mut Connection| oltp::fit(workload, read_workload, session).await;
-    let (script, first) = with_session(databases.first(), fit)?;
-    for other in databases.others() {
-        if with_session(other, fit)?.1 != first {
-            return Err(unfit(
-                "the schemas differ in their tables; load all with one `mydyno load --schemas`",
-            ));
-        }
-    }
-    Ok((script, first))
 }
 
 /// Reads the file of a workload.

@@ -4,10 +4,11 @@ use crate::error::{LabError, LabResult, unfit};
 use crate::measure::measurement::{RepeatPlace, measure};
 use crate::progress::{Job, Progress};
 use crate::target::populate::reach;
-use crate::target::resolved::PreparedServer;
+use crate::target::resolved::Resolved;
 use analyse::{DILATION_STEPS, HostShortfall};
 use base::{Dilation, Exit};
 use plan::PlannedCell;
+use server::Image;
 use spec::{Cell, Connections, Length, Lengths, Rate, Server};
 use std::time::Duration;
 use store::{NewLab, Results};
@@ -26,7 +27,8 @@ const CONNECTIONS_OF_RAMP: u32 = 32;
 
 /// A cell whose dilation is to be found.
 pub(crate) struct Pilots<'a> {
-    pub(crate) prepared: &'a PreparedServer<'a>,
+    pub(crate) server: Resolved<'a>,
+    pub(crate) images: &'a [Image],
     pub(crate) cell: &'a PlannedCell,
     pub(crate) seed: u64,
 }
@@ -93,7 +95,7 @@ impl Pilots<'_> {
         let directory = tempfile::tempdir().map_err(failed)?;
         let results = Results::create_or_open(&directory.path().join("pilot.db"))?;
         let lab = results.begin_lab(&NewLab::default())?;
-        let subject = self.prepared.start(dilation, job)?;
+        let subject = self.server.start(self.images, dilation, job)?;
         reach(&subject)?;
         let place = RepeatPlace {
             results: &results,

@@ -6,7 +6,7 @@ use plan::{Plan, PlannedCell, Turn};
 use server::Home;
 use spec::{Connections, Place, Private};
 use storage::RoleDevice;
-use store::{FILE_SYSTEM_OF, LabId, LabMachine, NewCell, Results, StoredCell};
+use store::{FILE_SYSTEM_OF, LabId, LabMachine, NewCell, Results};
 
 /// The host of a plan's lab, with the file systems of the directories that it places files in.
 pub(crate) fn host_facts(planned: &Planned) -> Vec<(String, String)> {
@@ -61,7 +61,11 @@ pub(crate) fn require_same(
         let Some(private) = cell.what.server.private() else {
             continue;
         };
-        let measured = measured(results, lab, cell, &all)?;
+        let measured = match cell.what.load.connections {
+            // What is stored of a ramp are its points.
+            Connections::Ramp(_) => results.ramp_cells(lab, cell.ordinal)?,
+            _ => all.iter().filter(|one| one.what.ordinal == cell.ordinal).cloned().collect(),
+        };
         let taken = || to_take.iter().filter_map(|one| one.what.server.private());
         // What only cells have that are measured to their end may change.
         let of_server = || {
@@ -96,19 +100,6 @@ fn other_host(machines: &[LabMachine], now: &[(String, String)]) -> Option<Strin
 
 fn other_program(was: &str, is: &str) -> Option<String> {
     (was != is).then(|| format!("with mydyno {was}, which is {is} now"))
-}
-
-/// What the lab has stored of a cell of its plan, among `all`: of one that is a ramp, its points.
-fn measured(
-    results: &Results,
-    lab: LabId,
-    cell: &PlannedCell,
-    all: &[StoredCell],
-) -> LabResult<Vec<StoredCell>> {
-    if let Connections::Ramp(_) = cell.what.load.connections {
-        return Ok(results.ramp_cells(lab, cell.ordinal)?);
-    }
-    Ok(all.iter().filter(|one| one.what.ordinal == cell.ordinal).cloned().collect())
 }
 
 /// The key of the plan that names the server, and what it was and is, where that is another version

@@ -15,12 +15,12 @@ use crate::stop;
 use crate::target::changed::ChangedVariables;
 use crate::target::disk_space;
 use crate::target::populate::reach;
-use crate::target::resolved::PreparedServer;
+use crate::target::resolved::Resolved;
 use crate::target::subject::Subject;
 use base::{Dilation, Exit};
 use fleet::Leader;
 use plan::{PlannedCell, Turn};
-use server::{ImageKey, ServerError};
+use server::{Image, ImageKey, ServerError};
 use spec::{Connections, Dilate, External, Meters, Server};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -110,7 +110,13 @@ impl<'a> LabRun<'a> {
         let attempted = self.last_attempt(turn)?;
         let limit = cell.repeat_time_limit;
         let mut notes = Vec::new();
-        let prepared = job.noting(&mut notes, |job| self.prepare(turn, coming, job));
+        let prepared = job.noting(&mut notes, |job| -> LabResult<_> {
+            let (images, loads) = self.planned.server(turn)?.images(coming, job)?;
+            if self.begun().is_some() {
+                self.record_loads(&loads)?;
+            }
+            Ok((images, loads))
+        });
         // A database that has to be populated first is no repeat's time.
         let (ended, timed_out) = match prepared {
             Ok(prepared) => within(limit, job, |job| self.measure(turn, prepared, &mut notes, job)),
@@ -196,20 +202,6 @@ impl<'a> LabRun<'a> {
         Ok(cell.map_or(Ok(Vec::new()), |cell| self.results.repeats(cell.id))?)
     }
 
-    /// Sees to the database of a turn.
-    fn prepare(
-        &self,
-        turn: Turn,
-        coming: &[ImageKey],
-        job: &Job<'_>,
-    ) -> LabResult<(PreparedServer<'_>, Vec<StoredLoad>)> {
-        let (prepared, loads) = self.planned.server(turn)?.prepare(coming, job)?;
-        if self.begun().is_some() {
-            self.record_loads(&loads)?;
-        }
-        Ok((prepared, loads))
-    }
-
     fn record_loads(&self, loads: &[StoredLoad]) -> LabResult<()> {
         for load in loads {
             self.results.record_load(&StoredLoad { lab: self.begun(), ..load.clone() })?;
@@ -222,13 +214,15 @@ impl<'a> LabRun<'a> {
     fn measure(
         &self,
         turn: Turn,
-        (prepared, loads): (PreparedServer<'_>, Vec<StoredLoad>),
+        (images, loads): (Vec<Image>, Vec<StoredLoad>),
         notes: &mut Vec<String>,
         job: &Job<'_>,
     ) -> LabResult<Exit> {
         let cell = self.cell(turn);
-        let subject =
-            job.noting(notes, |job| prepared.start(self.dilation(turn, &prepared, job)?, job))?;
+        let server = self.planned.server(turn)?;
+        let subject = job.noting(notes, |job| {
+            server.start(&images, self.dilation(turn, (server, &images), job)?, job)
+        })?;
         let mut watch = Stopwatch::begin();
         reach(&subject)?;
         job.tell(Progress::Reached { subject: &subject, cell: &cell.what });
@@ -264,7 +258,7 @@ impl<'a> LabRun<'a> {
     fn dilation(
         &self,
         turn: Turn,
-        prepared: &PreparedServer<'_>,
+        (server, images): (Resolved<'_>, &[Image]),
         job: &Job<'_>,
     ) -> LabResult<Dilation> {
         let most = match self.cell(turn).what.server.dilate() {
@@ -277,7 +271,7 @@ impl<'a> LabRun<'a> {
             return Ok(found);
         }
         let cell = self.cell(turn);
-        let pilots = Pilots { prepared, cell, seed: self.seed(turn) };
+        let pilots = Pilots { server, images, cell, seed: self.seed(turn) };
         let lengths = &cell.what.lengths;
         let dilated = lengths.warmup.most + lengths.window.most;
         let within_limit = cell.repeat_time_limit.as_secs_f64() / dilated.as_secs_f64();

@@ -12,35 +12,15 @@ const TABLES_MIN_BYTES: u64 = 64 << 20;
 /// device of its own.
 const OTHERS_MIN_BYTES: u64 = 16 << 20;
 
-/// Where a server writes.
-#[derive(Clone, Debug)]
-pub(crate) struct Directories {
-    pub(crate) tables: PathBuf,
-    /// Of logs and temporary files.
-    pub(crate) others: Vec<PathBuf>,
-}
-
-impl Directories {
-    /// Of a server to be started: those above its own, which go away where it does not start.
-    fn of(home: &Home, options: &InstanceOptions) -> Directories {
-        let above = |path: &PathBuf| path.parent().unwrap_or(path).to_owned();
-        let root = home.root().to_owned();
-        let elsewhere = options.data_directory.as_ref();
-        Directories {
-            tables: elsewhere.map_or_else(|| root.clone(), above),
-            others: options.scratch.iter().map(above).chain([root]).collect(),
-        }
-    }
-
-    /// Why the server's files cannot grow, where that is so and can be seen.
-    pub(crate) fn full(&self) -> Option<String> {
-        let others = self.others.iter().map(|other| (other, OTHERS_MIN_BYTES));
-        let mut all = [(&self.tables, TABLES_MIN_BYTES)].into_iter().chain(others);
-        all.find_map(|(directory, min_bytes)| {
-            let free_bytes = storage::room_bytes(directory).ok()?;
-            (free_bytes < min_bytes).then(|| words(directory, free_bytes))
-        })
-    }
+/// Why a server's files cannot grow, where that is so and can be seen: of its tables in one
+/// directory, and its logs and temporary files in others.
+pub(crate) fn full(tables: &Path, others: &[PathBuf]) -> Option<String> {
+    let others = others.iter().map(|other| (other.as_path(), OTHERS_MIN_BYTES));
+    let mut all = [(tables, TABLES_MIN_BYTES)].into_iter().chain(others);
+    all.find_map(|(directory, min_bytes)| {
+        let free_bytes = storage::room_bytes(directory).ok()?;
+        (free_bytes < min_bytes).then(|| words(directory, free_bytes))
+    })
 }
 
 fn words(directory: &Path, free_bytes: u64) -> String {
@@ -61,7 +41,11 @@ pub(crate) fn start(
     build: &ServerBuild,
     options: InstanceOptions,
 ) -> LabResult<Instance> {
-    let directories = Directories::of(home, &options);
+    // Those above its own, which go away where it does not start.
+    let above = |path: &PathBuf| path.parent().unwrap_or(path).to_owned();
+    let root = home.root().to_owned();
+    let tables = options.data_directory.as_ref().map_or_else(|| root.clone(), above);
+    let others: Vec<PathBuf> = options.scratch.iter().map(above).chain([root]).collect();
     Instance::start(home, build, options).map_err(|error| {
         let ServerError::Failed { why, log, .. } = &error else { return error.into() };
         // What it wrote is gone by now, and its room is there again; its log knows.
@@ -70,7 +54,7 @@ pub(crate) fn start(
              elsewhere"
                 .to_owned()
         });
-        match directories.full().or(told) {
+        match full(&tables, &others).or(told) {
             Some(full) => LabError::NoRoom(format!("{full}; {error}")),
             None => error.into(),
         }
@@ -112,7 +96,7 @@ fn says_full(log: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Directories, says_full, words};
+    use super::{says_full, words};
     use std::path::Path;
 
     #[test]
@@ -143,13 +127,10 @@ mod tests {
         let here = std::env::temp_dir();
         // Its file system has no blocks at all.
         let full = Path::new("/proc");
-        let directories = |tables: &Path, other: &Path| Directories {
-            tables: tables.to_owned(),
-            others: vec![other.to_owned()],
-        };
-        assert_eq!(directories(&here, &here).full(), None);
-        assert_eq!(directories(&here, full).full(), Some(words(full, 0)));
-        assert_eq!(directories(full, &here).full(), Some(words(full, 0)));
-        assert_eq!(directories(&here, Path::new("/nowhere")).full(), None);
+        let found = |tables: &Path, other: &Path| super::full(tables, &[other.to_owned()]);
+        assert_eq!(found(&here, &here), None);
+        assert_eq!(found(&here, full), Some(words(full, 0)));
+        assert_eq!(found(full, &here), Some(words(full, 0)));
+        assert_eq!(found(&here, Path::new("/nowhere")), None);
     }
 }

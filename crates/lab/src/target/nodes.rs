@@ -37,10 +37,32 @@ pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
     }
     let databases = subject.databases()?;
     let mut nodes: Vec<Node> = Vec::new();
-    for (connector, number) in databases.iter().zip(1..) {
+    for ((connector, server), number) in databases.iter().zip(subject.each()).zip(1..) {
         let is_replica = topology == Topology::PrimaryReplicas && number > 1;
-        let of_node = |error| of_node(subject, number, error);
-        let look = async |session: &mut Connection| look_at(session, topology, is_replica).await;
+        let of_node = |error: LabError| {
+            let (nodes, dsn) = (subject.instances(), server.dsn());
+            unfit(format!("node {number} of {nodes} ({dsn}): {error}"))
+        };
+        let look = async |session: &mut Connection| {
+            let doing = "asking for its part in the cluster";
+            let identity = text(session, IDENTITY).await.doing(doing)?;
+            if is_replica {
+                require_replica(session).await?;
+                return Ok(Node { identity, cluster: None });
+            }
+            if text(session, READ_ONLY).await.doing(doing)? == "1" {
+                return Err(unfit(
+                    "it is read-only, and connections write to it; SET GLOBAL read_only = 0, or \
+                     switch the group to several primaries \
+                     (group_replication_switch_to_multi_primary_mode())",
+                ));
+            }
+            let cluster = match topology {
+                Topology::MultiPrimary => Some(cluster_of(session).await?),
+                _ => None,
+            };
+            Ok(Node { identity, cluster })
+        };
         let node = with_session(connector, look).map_err(of_node)?;
         if let Some(other) = nodes.iter().position(|other| other.identity == node.identity) {
             let why =
@@ -54,36 +76,6 @@ pub(crate) fn require_fit(subject: &Subject) -> LabResult<()> {
         nodes.push(node);
     }
     Ok(())
-}
-
-fn of_node(subject: &Subject, number: usize, error: LabError) -> LabError {
-    let nodes = subject.instances();
-    let dsn = subject.each().nth(number - 1).map(Subject::dsn).unwrap_or_default();
-    unfit(format!("node {number} of {nodes} ({dsn}): {error}"))
-}
-
-async fn look_at(
-    session: &mut Connection,
-    topology: Topology,
-    is_replica: bool,
-) -> LabResult<Node> {
-    let doing = "asking for its part in the cluster";
-    let identity = text(session, IDENTITY).await.doing(doing)?;
-    if is_replica {
-        require_replica(session).await?;
-        return Ok(Node { identity, cluster: None });
-    }
-    if text(session, READ_ONLY).await.doing(doing)? == "1" {
-        return Err(unfit(
-            "it is read-only, and connections write to it; SET GLOBAL read_only = 0, or switch the \
-             group to several primaries (group_replication_switch_to_multi_primary_mode())",
-        ));
-    }
-    let cluster = match topology {
-        Topology::MultiPrimary => Some(cluster_of(session).await?),
-        _ => None,
-    };
-    Ok(Node { identity, cluster })
 }
 
 /// Waits until all servers of one database have the rows of the first, told by what they add up to

@@ -130,7 +130,8 @@ pub(crate) fn divided(population: &PopulationSpec, shards: u32) -> LabResult<Vec
     Ok(population.divided(shards))
 }
 
-/// Loads a database into the schema that `connect` names, which is created where it does not exist.
+/// Loads a database into the schema that `connect` names, which is created where it does not exist;
+/// one of TPC-C together with the other ranks of a fleet, where there is one.
 ///
 /// # Errors
 /// Any [`LabError`]; what was loaded stays, and the same call continues it.
@@ -149,7 +150,17 @@ pub(crate) fn populate(
     let on_progress = &mut |progress| job.tell(Progress::Load(progress));
     let (report, history_key) = match &population.database {
         DatabaseKind::Tpcc => {
-            let report = load_tpcc(&connector, spec, fleet, job)?;
+            let report = match fleet {
+                None => tpcc::load(&connector, spec, None, job.stop, on_progress)?,
+                Some((leader, schema)) => {
+                    let helpers = LoadHelpers {
+                        own: LoadPart::of_process((0, leader.size()), spec.population().range),
+                        begin: &mut || leader.begin_load(schema).map_err(of_fleet),
+                        finish: &mut || leader.finish_load(job.stop).map_err(of_fleet),
+                    };
+                    tpcc::load(&connector, spec, Some(helpers), job.stop, on_progress)?
+                }
+            };
             tell_of_load(&report, spec, job);
             (report.load, Some(report.history_key))
         }
@@ -184,25 +195,6 @@ pub(crate) fn populate(
         client_peak_rss_bytes: peak_rss_bytes(),
         tables: report.tables.into_iter().map(table).collect(),
     })
-}
-
-/// Loads a TPC-C database, together with the other ranks of a fleet, where there is one.
-fn load_tpcc(
-    connector: &Connector,
-    spec: &LoadOptions,
-    fleet: Option<FleetLoad<'_>>,
-    job: &Job<'_>,
-) -> LabResult<PopulateReport> {
-    let on_progress = &mut |progress| job.tell(Progress::Load(progress));
-    let Some((leader, schema)) = fleet else {
-        return Ok(tpcc::load(connector, spec, None, job.stop, on_progress)?);
-    };
-    let helpers = LoadHelpers {
-        own: LoadPart::of_process((0, leader.size()), spec.population().range),
-        begin: &mut || leader.begin_load(schema).map_err(of_fleet),
-        finish: &mut || leader.finish_load(job.stop).map_err(of_fleet),
-    };
-    Ok(tpcc::load(connector, spec, Some(helpers), job.stop, on_progress)?)
 }
 
 fn tell_of_load(report: &PopulateReport, spec: &LoadOptions, job: &Job<'_>) {
@@ -266,7 +258,16 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadOptions) -> LabResult<Serv
         ));
     };
     let without = Connector::new(ConnectOptions { schema: None, ..connect.clone() })?;
-    let failed = |error| creation_failed(error, &schema, &connect.user);
+    let failed = |error: SessionError| match error.code() {
+        _ if error.is_read_only() => LoadError::ReadOnly { error }.into(),
+        // That is for the server's owner to change.
+        Some(errors::DBACCESS_DENIED_ERROR) => unfit(format!(
+            "user {:?} may not create schema {schema:?} ({error}); create it as another user, and \
+             GRANT ALL on it",
+            connect.user
+        )),
+        _ => LabError::Session { doing: "creating the schema", error },
+    };
     with_session(&without, async |session| {
         let directory = text(session, "SELECT @@global.datadir").await.map_err(failed)?;
         let hex: String = schema.bytes().map(|byte| format!("{byte:02X}")).collect();
@@ -282,18 +283,6 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadOptions) -> LabResult<Serv
         }
         Ok(session.server().clone())
     })
-}
-
-/// Why there is no schema, where that is for the server's owner to change.
-fn creation_failed(error: SessionError, schema: &str, user: &str) -> LabError {
-    match error.code() {
-        _ if error.is_read_only() => LoadError::ReadOnly { error }.into(),
-        Some(errors::DBACCESS_DENIED_ERROR) => unfit(format!(
-            "user {user:?} may not create schema {schema:?} ({error}); create it as another user, \
-             and GRANT ALL on it"
-        )),
-        _ => LabError::Session { doing: "creating the schema", error },
-    }
 }
 
 /// The engine's name: the catalogue's where mydyno started it, else family and series of the

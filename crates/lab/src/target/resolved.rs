@@ -17,42 +17,39 @@ pub(crate) enum Resolved<'a> {
     External(&'a External),
 }
 
-/// A server that can be started: its database is there.
-pub(crate) struct PreparedServer<'a> {
-    server: Resolved<'a>,
-    /// Of a private one.
-    images: Vec<Image>,
-}
-
-impl<'a> Resolved<'a> {
+impl Resolved<'_> {
     /// Sees to the databases, which may have to be populated; then there are records of that.
+    /// Returns the images of those of a private server, too.
     ///
     /// # Errors
     /// As [`ResolvedPrivate::images`].
-    pub(crate) fn prepare(
+    pub(crate) fn images(
         self,
         coming: &[ImageKey],
         job: &Job<'_>,
-    ) -> LabResult<(PreparedServer<'a>, Vec<StoredLoad>)> {
-        let (images, loads) = match self {
-            Resolved::Private(private) => private.images(coming, job)?,
-            Resolved::External(_) => Default::default(),
-        };
-        Ok((PreparedServer { server: self, images }, loads))
+    ) -> LabResult<(Vec<Image>, Vec<StoredLoad>)> {
+        match self {
+            Resolved::Private(private) => private.images(coming, job),
+            Resolved::External(_) => Ok(Default::default()),
+        }
     }
-}
 
-impl PreparedServer<'_> {
-    /// Starts the server with a clock that is dilated, or finds it where it is.
+    /// Starts the server on clones of its images with a clock that is dilated, or finds it where it
+    /// is.
     ///
     /// # Errors
     /// As [`ResolvedPrivate::start`] and [`external`].
-    pub(crate) fn start(&self, dilation: Dilation, job: &Job<'_>) -> LabResult<Subject> {
-        match self.server {
+    pub(crate) fn start(
+        self,
+        images: &[Image],
+        dilation: Dilation,
+        job: &Job<'_>,
+    ) -> LabResult<Subject> {
+        match self {
             Resolved::Private(private) => {
                 let build = &private.build;
                 job.step(&format!("starting {} {} on a clone", build.engine, build.version));
-                private.start(&self.images, dilation, job)
+                private.start(images, dilation, job)
             }
             Resolved::External(server) => external(server, job),
         }
@@ -67,8 +64,8 @@ pub fn start_server(server: &Server, job: &Job<'_>) -> LabResult<Subject> {
     match server {
         Server::Private(private) => {
             let private = ResolvedPrivate::of(&Home::from_env()?, private, 0)?;
-            let (prepared, _) = Resolved::Private(&private).prepare(&[], job)?;
-            prepared.start(Dilation::NONE, job)
+            let (images, _) = private.images(&[], job)?;
+            Resolved::Private(&private).start(&images, Dilation::NONE, job)
         }
         Server::External(server) => external(server, job),
     }

@@ -72,54 +72,47 @@ impl Supervisor {
     /// back. Cheap where nothing has ended; does not wait for any. `into_run` is the time of the
     /// run, for people.
     pub(crate) fn look(&self, into_run: Duration) -> Vec<String> {
-        self.nodes()
-            .filter_map(|(node, mut state)| self.look_at(node, &mut state, into_run))
-            .collect()
+        let looked = self.nodes().filter_map(|(node, mut state)| {
+            if let Some(way) = state.under_way.take_if(|way| way.thread.is_finished()) {
+                return Some(self.arrived(node, &mut state, way));
+            }
+            if state.under_way.is_some() || state.failed.is_some() {
+                return None;
+            }
+            let how = node.instance.exited()?;
+            let ended = format!(
+                "node {} of {} ended ({}) {:.1} s into the run",
+                node.number,
+                self.nodes,
+                how.trim_start_matches("it ended with "),
+                into_run.as_secs_f64()
+            );
+            if state.begun == RETURNS_MAX {
+                let why =
+                    format!("{ended}; it was started again {RETURNS_MAX} times and is left now");
+                return Some(state.failed.insert(why).clone());
+            }
+            state.begun += 1;
+            let returning = Arc::clone(node);
+            let name = format!("node-{}", node.number);
+            match thread::Builder::new().name(name).spawn(move || returning.come_back()) {
+                Ok(thread) => {
+                    let at = clock::Instant::now();
+                    state.under_way = Some(ComingBack { ended, at, thread });
+                    None
+                }
+                Err(error) => {
+                    let why = format!("{ended}; there is no thread to start it again: {error}");
+                    Some(state.failed.insert(why).clone())
+                }
+            }
+        });
+        looked.collect()
     }
 
     fn nodes(&self) -> impl Iterator<Item = (&Arc<WatchedNode>, MutexGuard<'_, Return>)> {
         let each = self.watched.iter();
         each.map(|(node, state)| (node, state.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-
-    fn look_at(
-        &self,
-        node: &Arc<WatchedNode>,
-        state: &mut Return,
-        into_run: Duration,
-    ) -> Option<String> {
-        if let Some(way) = state.under_way.take_if(|way| way.thread.is_finished()) {
-            return Some(self.arrived(node, state, way));
-        }
-        if state.under_way.is_some() || state.failed.is_some() {
-            return None;
-        }
-        let how = node.instance.exited()?;
-        let ended = format!(
-            "node {} of {} ended ({}) {:.1} s into the run",
-            node.number,
-            self.nodes,
-            how.trim_start_matches("it ended with "),
-            into_run.as_secs_f64()
-        );
-        if state.begun == RETURNS_MAX {
-            let why = format!("{ended}; it was started again {RETURNS_MAX} times and is left now");
-            return Some(state.failed.insert(why).clone());
-        }
-        state.begun += 1;
-        let returning = Arc::clone(node);
-        let name = format!("node-{}", node.number);
-        match thread::Builder::new().name(name).spawn(move || returning.come_back()) {
-            Ok(thread) => {
-                let at = clock::Instant::now();
-                state.under_way = Some(ComingBack { ended, at, thread });
-                None
-            }
-            Err(error) => {
-                let why = format!("{ended}; there is no thread to start it again: {error}");
-                Some(state.failed.insert(why).clone())
-            }
-        }
     }
 
     /// A node whose way back has come to its end.

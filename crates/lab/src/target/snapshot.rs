@@ -191,23 +191,18 @@ fn machine(directory: &Path) -> ServerMachine {
         transparent_huge_pages: first_line("/sys/kernel/mm/transparent_hugepage/enabled")
             .and_then(|line| chosen(&line)),
         swappiness: first_line("/proc/sys/vm/swappiness").and_then(|line| line.parse().ok()),
-        file_system: mounted(directory),
+        file_system: observe::mount_of(directory).map(|mount| MountedFileSystem {
+            kind: mount.kind,
+            mount_point: mount.point,
+            options: mount.options,
+            scheduler: storage::probe::facts(directory).scheduler.and_then(|line| chosen(&line)),
+        }),
     }
 }
 
 /// `madvise` of `always [madvise] never`.
 fn chosen(line: &str) -> Option<String> {
     Some(line.split_once('[')?.1.split_once(']')?.0.to_owned())
-}
-
-fn mounted(directory: &Path) -> Option<MountedFileSystem> {
-    let mount = observe::mount_of(directory)?;
-    Some(MountedFileSystem {
-        kind: mount.kind,
-        mount_point: mount.point,
-        options: mount.options,
-        scheduler: storage::probe::facts(directory).scheduler.and_then(|line| chosen(&line)),
-    })
 }
 
 /// The account of the last whole run against this server, where there is one and the file can be

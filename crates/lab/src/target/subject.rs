@@ -3,7 +3,7 @@
 
 use crate::error::{LabError, LabResult};
 use crate::stop;
-use crate::target::disk_space::Directories;
+use crate::target::disk_space;
 use crate::target::kept::placed_of;
 use crate::target::placed::Placed;
 use crate::target::preset::{Configured, configured_of};
@@ -298,7 +298,7 @@ impl Subject {
         let others = [&self.placed.scratch[..], &[instance.directory().to_owned()]].concat();
         // Servers that are together are placed alike, below one home: each file system of theirs
         // has files of this one too.
-        Directories { tables: instance.data_directory().to_owned(), others }.full()
+        disk_space::full(instance.data_directory(), &others)
     }
 
     /// A loss of the connection, told as the server's death where that is what happened.
