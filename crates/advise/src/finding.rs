@@ -95,12 +95,12 @@ impl Proposal {
     pub(crate) fn switch(
         snapshot: &ServerSnapshot,
         variable: &'static str,
-        wanted: &str,
+        wanted: bool,
     ) -> Option<Proposal> {
+        let word = |is_on| if is_on { "ON" } else { "OFF" };
         let is_on = snapshot.is_on(variable)?;
         let seen = format!("{variable} is {}", if is_on { "on" } else { "off" });
-        let is_wrong = is_on != (wanted == "ON");
-        is_wrong.then(|| Proposal::seen(seen).set(snapshot, variable, wanted))
+        (is_on != wanted).then(|| Proposal::seen(seen).set(snapshot, variable, word(wanted)))
     }
 
     pub(crate) fn act(self, action: impl Into<String>) -> Proposal {

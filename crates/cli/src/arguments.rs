@@ -102,7 +102,7 @@ impl FleetArguments {
         let all = place.size;
         Failure::usage_if(
             tolerate >= all,
-            format!("--tolerate {tolerate} is all of {all} ranks; rank 0 cannot be lost"),
+            format_args!("--tolerate {tolerate} is all of {all} ranks; rank 0 cannot be lost"),
         )?;
         Ok(Some(FleetAsked { command, place, token, tolerate, wait }))
     }

@@ -41,7 +41,11 @@ impl FleetError {
             FleetError::Usage(_) => Exit::Usage,
             FleetError::Interrupted => Exit::Interrupted,
             // Machines, networks and processes that are not there.
-            _ => Exit::Environment,
+            FleetError::Listen { .. }
+            | FleetError::Missing { .. }
+            | FleetError::NoLeader { .. }
+            | FleetError::Refused { .. }
+            | FleetError::Lost { .. } => Exit::Environment,
         }
     }
 }

@@ -95,7 +95,8 @@ pub enum RunOrder {
     Load {
         schema: u32,
     },
-    /// Exit so.
+    /// Exit so. It does not travel as an order.
+    #[serde(skip)]
     End {
         exit_code: u8,
     },

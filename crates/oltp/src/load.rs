@@ -53,7 +53,9 @@ impl ScriptLoadError {
             ScriptLoadError::Interrupted => Exit::Interrupted,
             ScriptLoadError::Server { error: SessionError::Lost(_), .. } => Exit::ServerFailed,
             ScriptLoadError::Server { .. } | ScriptLoadError::Thread(_) => Exit::Failed,
-            _ => Exit::Environment,
+            ScriptLoadError::Connect(_)
+            | ScriptLoadError::NotEmpty { .. }
+            | ScriptLoadError::NotOurs { .. } => Exit::Environment,
         }
     }
 }
@@ -159,8 +161,11 @@ async fn fill_tables<C: Connect>(
     let set = "SET SESSION unique_checks = 0, autocommit = 1, sql_mode = ''";
     session.query(set).await.map_err(failed("preparing a session"))?;
     let mut loaded = BTreeMap::new();
-    let next = || shared.next.fetch_add(1, Ordering::Relaxed);
-    while let Some(number) = Some(next()).filter(|number| *number <= shared.tables.count) {
+    loop {
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        if number > shared.tables.count {
+            break;
+        }
         loaded.insert(number, fill(&mut session, number, shared).await?);
     }
     C::close(session).await;

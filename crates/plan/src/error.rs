@@ -1,6 +1,7 @@
 //! What is wrong with a plan, and where in its text.
 
 use base::{Exit, line_and_column};
+use std::fmt::Display;
 use std::ops::Range;
 
 /// A plan that cannot be executed as it stands, printed as `plans/x.toml:12:5: what is wrong; what
@@ -42,8 +43,8 @@ impl PlanProblem {
 
     /// # Errors
     /// Where it is so.
-    pub(crate) fn when(is_so: bool, span: Span, why: impl Into<String>) -> Result<(), PlanProblem> {
-        if is_so { Err(PlanProblem::new(span, why)) } else { Ok(()) }
+    pub(crate) fn when(is_so: bool, span: Span, why: impl Display) -> Result<(), PlanProblem> {
+        if is_so { Err(PlanProblem::new(span, why.to_string())) } else { Ok(()) }
     }
 }
 

@@ -52,8 +52,12 @@ impl Function {
 
 /// Where the library begins that a function is in; null where that is not known.
 fn library(function: *mut c_void) -> *mut c_void {
-    // SAFETY: of four pointers, all of which may be null.
-    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    let mut found = libc::Dl_info {
+        dli_fname: std::ptr::null(),
+        dli_fbase: std::ptr::null_mut(),
+        dli_sname: std::ptr::null(),
+        dli_saddr: std::ptr::null_mut(),
+    };
     // SAFETY: it is only looked up, and what is found is written to what is ours.
     unsafe { libc::dladdr(function, &raw mut found) };
     found.dli_fbase

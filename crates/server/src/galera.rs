@@ -16,7 +16,6 @@ use crate::release_facts::GALERA_4;
 use crate::settings::Layout;
 use crate::{ServerError, ServerResult, home};
 use itertools::Itertools;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

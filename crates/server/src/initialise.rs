@@ -10,6 +10,7 @@ use crate::home;
 use crate::process;
 use crate::settings::{Layout, Settings};
 use crate::{ServerBuild, ServerError, ServerResult};
+use base::ServerFamily;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Stdio;
@@ -40,7 +41,10 @@ pub(crate) fn random_password() -> ServerResult<Password> {
 /// again on a data directory that has them, with another password.
 pub(crate) fn accounts_sql(build: &ServerBuild, password: &Password) -> String {
     let secret = password.reveal();
-    let is_mariadb = build.release.family.is_mariadb();
+    let is_mariadb = match build.release.family {
+        ServerFamily::MariaDb => true,
+        ServerFamily::Mysql | ServerFamily::Percona => false,
+    };
     let mut sql = String::new();
     for host in HOSTS {
         let account = format!("'{USER}'@'{host}'");

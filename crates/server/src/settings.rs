@@ -11,7 +11,6 @@ use crate::{ServerBuild, ServerError, ServerResult};
 use base::{parse_size, value_of, variable_name};
 use rustix::fs::{Mode, OFlags, open};
 use std::fs;
-
 use std::path::{Path, PathBuf};
 
 /// Variables of the management of a server: setting one would take the server out of mydyno's

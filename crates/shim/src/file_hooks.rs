@@ -77,8 +77,8 @@ fn strip(fd: c_int) {
 /// A directory, and a name in it.
 type NameAt = (c_int, *const c_char);
 
-/// Whether opening makes the file: `name` is one that nothing may have yet, or `None` where nothing
-/// has it.
+/// Whether opening makes the file. `name` is where it is opened; `None` where the C library makes a
+/// name that nothing has.
 fn is_made(name: Option<NameAt>, flags: c_int) -> bool {
     // SAFETY: the program passes a name.
     let is_free = |(at, name)| unsafe { libc::faccessat(at, name, libc::F_OK, 0) != 0 };

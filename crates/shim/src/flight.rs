@@ -53,13 +53,14 @@ impl Flight {
         let mut flight = Flight::unmodelled(state, kind, target.role, now_ns);
         flight.device = target.device;
         let at = FileOffset { file: target.file ^ state.file_salt, offset: extent.offset };
+        let address = device_address(at, state.setup.devices[target.device].profile.used_bytes());
         let bytes = u32::try_from(extent.bytes).unwrap_or(u32::MAX);
+        let access = Access { kind, address, bytes };
         // It may have begun some time ago, while the host did its part.
         let from_ns = clock::now_ns();
         let (answer, before, after) = state.devices[target.device].with(|device| {
             let before = device.programmed();
-            let address = device_address(at, device.used_bytes());
-            let answer = device.submit(now_ns, Access { kind, address, bytes });
+            let answer = device.submit(now_ns, access);
             (answer, before, device.programmed())
         });
         count_model_call(state, from_ns);

@@ -195,7 +195,7 @@ impl Allocator {
 }
 
 // SAFETY: either the system's allocator for a block from its begin to its end, or memory that is
-// handed out once and never freed.
+// handed out once and never freed. Growing by the default, a copy, happens at the start only.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match NEXT.get() {

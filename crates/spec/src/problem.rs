@@ -1,5 +1,7 @@
 //! Why something cannot be measured.
 
+use std::fmt::Display;
+
 /// Why a cell cannot be measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{option}`: {why}")]
@@ -19,7 +21,7 @@ impl Problem {
 
     /// # Errors
     /// Where it is so.
-    pub fn when(is_so: bool, option: &'static str, why: impl Into<String>) -> Result<(), Problem> {
-        if is_so { Problem::of(option, why) } else { Ok(()) }
+    pub fn when(is_so: bool, option: &'static str, why: impl Display) -> Result<(), Problem> {
+        if is_so { Problem::of(option, why.to_string()) } else { Ok(()) }
     }
 }

@@ -152,7 +152,8 @@ fn require_distinct(inputs: &[PathBuf], output: &Path) -> MergeResult<()> {
     let identity = |path: &Path| fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
     for (place, input) in inputs.iter().enumerate() {
         let (this, name) = (identity(input), input.display());
-        let why = match inputs[..place].iter().find(|other| identity(other) == this) {
+        let same = inputs[..place].iter().find(|other| identity(other) == this);
+        let why = match same {
             _ if this.is_none() => {
                 format!("no results file {name}; name files that `mydyno lab run --results` wrote")
             }

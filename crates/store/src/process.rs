@@ -17,6 +17,7 @@ fn identity_of(pid: u32) -> String {
 
 /// Does the process that `identity` names still run?
 pub(crate) fn is_alive(identity: &str) -> bool {
+    // Without a time of its start it is of no process that runs.
     let pid = identity.split(':').nth(1).and_then(|pid| pid.parse().ok());
     pid.is_some_and(|pid| !identity.ends_with(':') && identity == identity_of(pid))
 }

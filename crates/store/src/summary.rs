@@ -13,7 +13,7 @@ use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary};
 use crate::summary_time::TimeSpent;
 use crate::totals::{TransactionTotals, WindowTotals, finite};
 use crate::values::RepeatId;
-use crate::{Results, StoreResult};
+use crate::{Results, StoreResult, WindowTimes};
 
 /// The version of [`Summary`] as a document.
 pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
@@ -31,8 +31,9 @@ document! {
     let is_done = repeat.status == RepeatStatus::Done;
     let done = result.filter(|_| is_done);
     let spent = results.times_spent(repeat)?;
-    let times = results.window_times(id)?;
-    let schedule = results.window_schedule(id)?.unwrap_or_default();
+    let is_paced = what.terminals.is_some() || what.rate_asked.is_some();
+    let times = if is_paced { results.window_times(id)? } else { WindowTimes::new() };
+    let schedule = if is_paced { results.window_schedule(id)? } else { None }.unwrap_or_default();
     let counted = results.device_io(id)?.filter(|_| is_done);
     let roles = counted.as_ref().map_or(&[][..], |io| &io.roles);
     let window = results.window_summary(repeat, what, totals)?;

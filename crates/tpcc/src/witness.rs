@@ -21,12 +21,15 @@ use store::StoredWitness;
 /// What rows say of a transaction that changes any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Witnessed {
-    /// A place in [`WITNESSED`].
+    /// A place in [`WITNESSED`]: [`ORDER`], [`PAYMENT`] or [`DELIVERY`].
     kind: usize,
     /// The columns by which [`rows_of_transactions`] knows it; 0 behind the last.
     columns: [i64; COLUMNS_MAX],
 }
 
+const ORDER: usize = 0;
+const PAYMENT: usize = 1;
+const DELIVERY: usize = 2;
 const COLUMNS_MAX: usize = 5;
 
 impl Witnessed {
@@ -35,16 +38,16 @@ impl Witnessed {
         let (kind, columns) = match input {
             Input::NewOrder(order) if !order.rolls_back => {
                 let lines = order.lines().len() as u32;
-                (0, [order.warehouse, order.district, order.customer, lines, 0].map(i64::from))
+                (ORDER, [order.warehouse, order.district, order.customer, lines, 0].map(i64::from))
             }
             Input::Payment(payment) => {
                 let [w, d] = [payment.warehouse, payment.district].map(i64::from);
                 let of = [payment.customer_warehouse, payment.customer_district].map(i64::from);
-                (1, [w, d, of[0], of[1], payment.amount.0])
+                (PAYMENT, [w, d, of[0], of[1], payment.amount.0])
             }
             Input::Delivery(delivery) => {
                 let [w, carrier] = [delivery.warehouse, delivery.carrier].map(i64::from);
-                (2, [w, carrier, number_of(delivery.delivered), 0, 0])
+                (DELIVERY, [w, carrier, number_of(delivery.delivered), 0, 0])
             }
             Input::NewOrder(_) | Input::OrderStatus(_) | Input::StockLevel(_) => return None,
         };

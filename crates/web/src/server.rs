@@ -99,7 +99,7 @@ pub fn serve(
         let listener = TcpListener::bind(asked).await.map_err(refused)?;
         let listen = listener.local_addr().map_err(refused)?;
         ready(listen);
-        let access = Gatekeeper { listen, ..options.access };
+        let access = Gatekeeper { listen, is_encrypted: tls.is_some(), ..options.access };
         let app = App {
             files: ResultsFiles(options.sources),
             plans: options.plans,

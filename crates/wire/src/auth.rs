@@ -74,7 +74,7 @@ fn xor(bytes: &[u8], mask: &[u8]) -> Vec<u8> {
     bytes.iter().zip(mask.iter().cycle()).map(|(a, b)| a ^ b).collect()
 }
 
-/// A text as it is, the password among them, as the protocol ends texts.
+/// A text, such as a password as it is, with the zero byte that ends texts in the protocol.
 pub(crate) fn zero_terminated(text: &[u8]) -> Vec<u8> {
     [text, &[0]].concat()
 }

@@ -214,8 +214,10 @@ impl Connector {
         }
         out.extend(zero_terminated(greeting.method.name().as_bytes()));
         if agreed.has(capability::CONNECT_ATTRIBUTES) {
-            // A name and its value, each behind its length.
-            put_lenenc_bytes(&mut out, b"\x0cprogram_name\x06mydyno");
+            let mut attributes = Vec::new();
+            put_lenenc_bytes(&mut attributes, b"program_name");
+            put_lenenc_bytes(&mut attributes, b"mydyno");
+            put_lenenc_bytes(&mut out, &attributes);
         }
         Ok(out)
     }

@@ -209,7 +209,7 @@ fn session_buffers(snapshot: &ServerSnapshot) -> Option<Proposal> {
 }
 
 fn performance_schema(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    Proposal::switch(snapshot, "performance_schema", "OFF")?
+    Proposal::switch(snapshot, "performance_schema", false)?
         .at_risk(Risk::Other("what reads it (sys, monitoring) then finds nothing"))
         .expecting(Gain::Small)
 }

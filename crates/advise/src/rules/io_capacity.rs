@@ -118,7 +118,7 @@ fn dirty_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
 }
 
 fn adaptive(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    Proposal::switch(snapshot, "innodb_adaptive_flushing", "ON")?.expecting(Gain::Some)
+    Proposal::switch(snapshot, "innodb_adaptive_flushing", true)?.expecting(Gain::Some)
 }
 
 #[cfg(test)]

@@ -127,5 +127,5 @@ fn doublewrite_pages(snapshot: &ServerSnapshot) -> Option<Proposal> {
 }
 
 fn tracking(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    Proposal::switch(snapshot, "innodb_track_changed_pages", "OFF")?.expecting(Gain::Small)
+    Proposal::switch(snapshot, "innodb_track_changed_pages", false)?.expecting(Gain::Small)
 }

@@ -144,7 +144,7 @@ fn io_threads(snapshot: &ServerSnapshot) -> Option<Proposal> {
 }
 
 fn native_aio(snapshot: &ServerSnapshot) -> Option<Proposal> {
-    Proposal::switch(snapshot, "innodb_use_native_aio", "ON")?
+    Proposal::switch(snapshot, "innodb_use_native_aio", true)?
         .at_risk(Risk::Other("a server that may not ask the kernel for it falls back by itself"))
         .expecting(Gain::Some)
 }

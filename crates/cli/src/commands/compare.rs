@@ -126,7 +126,7 @@ fn require_like(comparison: &RunComparison, across: &[Aspect]) -> Result<(), Fai
     let (base, other) = (&comparison.base.name, &comparison.other.name);
     Failure::usage_if(
         !unlike.is_empty(),
-        format!(
+        format_args!(
             "{base} and {other} are unlike:\n{}say --across {} where that is what you compare",
             listed(&unlike),
             aspects.join(",")
@@ -181,7 +181,7 @@ fn repeats_of(results: &Results, name: RunName) -> Result<Vec<RepeatId>, Failure
         repeats.retain(|repeat| repeat.ordinal == ordinal);
         Failure::usage_if(
             repeats.is_empty(),
-            format!("cell {lab}.{cell} has no repeat {ordinal}; it has {count}, from 1"),
+            format_args!("cell {lab}.{cell} has no repeat {ordinal}; it has {count}, from 1"),
         )?;
     }
     Ok(repeats.iter().map(|repeat| repeat.id).collect())

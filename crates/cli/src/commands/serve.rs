@@ -47,7 +47,7 @@ pub fn run(arguments: &ServeArguments) -> Outcome {
     let plans = &arguments.plans;
     Failure::usage_if(
         plans.exists() && !plans.is_dir(),
-        format!("{} is no directory; name that of the plans", plans.display()),
+        format_args!("{} is no directory; name that of the plans", plans.display()),
     )?;
     let environment = |what: &str, error: std::io::Error| {
         Failure::new(Exit::Environment, format!("{what}: {error}"))
@@ -63,7 +63,8 @@ pub fn run(arguments: &ServeArguments) -> Outcome {
     let access = Gatekeeper {
         listen: arguments.listen,
         token,
-        is_encrypted: tls.is_some(),
+        // The server knows once it has its certificate.
+        is_encrypted: false,
         public: arguments.origin.clone(),
         is_token_required: arguments.require_token,
     };

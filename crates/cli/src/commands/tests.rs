@@ -1,7 +1,6 @@
 //! What a flag of `mydyno run` and `mydyno ramp` can say, a plan can say, and the other way round.
 
-use super::server::ServerCommand;
-use super::server::preset_of;
+use super::server::{ServerCommand, preset_of};
 use super::{crash, ramp, run};
 use crate::{Arguments, Command};
 use base::Warehouses;

@@ -244,11 +244,13 @@ impl Measurement<'_, '_> {
                 Event::Tick { elapsed, total } => {
                     job.notes(self.subject.supervisor.look(elapsed));
                     let told = progress(ends, in_warmup, [elapsed, total]);
+                    let mut kept = Ok(());
                     if observed.elapsed() >= SAMPLES_EVERY {
                         observed = Instant::now();
-                        keep(&mut observer, ends, job)?;
+                        kept = keep(&mut observer, ends, job);
                     }
                     job.tell(Progress::Run(told));
+                    kept?;
                     return Ok(self.control());
                 }
             }

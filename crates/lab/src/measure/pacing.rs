@@ -76,7 +76,7 @@ impl Concurrency {
 /// ramp its largest count, else as many as were asked for, else one for each terminal.
 ///
 /// # Errors
-/// [`unfit`] where that is more than a run may have.
+/// [`crate::LabError::Unfit`] where that is more than a run may have.
 pub(crate) fn connections_most(load: &Load, loaded: Warehouses) -> LabResult<u32> {
     match &load.connections {
         Connections::Ramp(limits) => Ok(limits.connections_max),

@@ -256,12 +256,14 @@ impl<'a> RunningRamp<'a> {
             }
             job.tell(progress);
         };
-        let measured = measure(place, self.subject, &cell, &job.telling(&mut telling));
+        let measured = match measure(place, self.subject, &cell, &job.telling(&mut telling)) {
+            Err(error @ LabError::Store(_)) => return Err(error),
+            Err(LabError::Interrupted) => return Ok(PointEnd::Interrupted),
+            other => other,
+        };
         let begun = self.newest()?.filter(|last| Some(*last) != newest);
         let (repeat, exit) = match (measured, begun) {
             (Ok(measured), _) => measured,
-            (Err(error @ LabError::Store(_)), _) => return Err(error),
-            (Err(LabError::Interrupted), _) => return Ok(PointEnd::Interrupted),
             // A measurement that had begun says why, and has waited for a stop itself.
             (Err(error), Some(repeat)) => (repeat, error.exit()),
             (Err(_), None) if stop::comes(|| job.is_stop_asked()) => {

@@ -153,8 +153,11 @@ pub(crate) fn fit(
     seed: u64,
     witness: Option<Arc<Witness>>,
 ) -> LabResult<Fitted> {
-    let WorkloadKind::Script(kind) = &load.workload else {
-        return fit_tpcc(databases, load, seed, witness);
+    let kind = match &load.workload {
+        WorkloadKind::Script(kind) => kind,
+        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
+            return fit_tpcc(databases, load, seed, witness);
+        }
     };
     let look = async |session: &mut Connection| oltp::fit(kind, read_workload, session).await;
     let (script, database) = with_session(databases.first(), look)?;

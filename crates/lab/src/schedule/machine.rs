@@ -69,7 +69,7 @@ fn read_place(text: &str) -> Result<Place, String> {
                 "there is no directory {path}; make it, or mount the file system that it is on"
             ))
         }
-        _ => Ok(place),
+        Place::Directory(_) | Place::Emulated { .. } => Ok(place),
     }
 }
 

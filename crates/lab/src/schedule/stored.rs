@@ -21,7 +21,7 @@ pub(crate) fn lab_of(results: &Results, plan: &Plan) -> LabResult<Option<LabId>>
 /// Refuses a plan whose lab another process executes.
 ///
 /// # Errors
-/// [`unfit`] says what to do.
+/// [`crate::LabError::Unfit`] says what to do.
 pub fn require_idle(results: &Results, plan: &Plan) -> LabResult<()> {
     if let Some(lab) = lab_of(results, plan)?
         && results.lab(lab)?.status == LabStatus::Running

@@ -81,8 +81,10 @@ impl<'a> LabRun<'a> {
     }
 
     pub(crate) fn begin_lab(&self, host_facts: Vec<(String, String)>) -> LabResult<LabId> {
-        let is_stored = matches!(self.planned.source, LabSource::Plan(_));
-        let plan = self.planned.source.plan().filter(|_| is_stored);
+        let plan = match &self.planned.source {
+            LabSource::Plan(plan) => Some(plan),
+            LabSource::Demo(_) | LabSource::Command | LabSource::Search => None,
+        };
         let lab = self.results.begin_lab(&NewLab {
             name: self.planned.name.clone(),
             plan: plan.map(|plan| plan.text().to_owned()),

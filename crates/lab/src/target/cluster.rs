@@ -113,7 +113,7 @@ pub(crate) fn galera_nodes(
 ) -> LabResult<Vec<GaleraNode>> {
     Ok(match topology {
         Topology::MultiPrimary => GaleraNode::cluster(build, count)?,
-        _ => Vec::new(),
+        Topology::Apart | Topology::Shards | Topology::PrimaryReplicas => Vec::new(),
     })
 }
 

@@ -25,7 +25,7 @@ const GROUP: &str = "SELECT MEMBER_STATE, @@group_replication_group_name FROM \
 /// replica receives what its primary writes, and applies it.
 ///
 /// # Errors
-/// [`unfit`] with what it says instead, after [`JOIN_PATIENCE`]; where it is not reached. `ended`
+/// [`crate::LabError::Unfit`] with what it says instead, after [`JOIN_PATIENCE`]; where it is not reached. `ended`
 /// says whether there is anything to wait for.
 pub(crate) fn wait_for_member(
     topology: Topology,
@@ -36,7 +36,8 @@ pub(crate) fn wait_for_member(
     loop {
         let looked = with_session(connector, async |session| match topology {
             Topology::PrimaryReplicas => require_replica(session).await,
-            _ => cluster_of(session).await.map(drop),
+            Topology::MultiPrimary => cluster_of(session).await.map(drop),
+            Topology::Apart | Topology::Shards => Ok(()),
         });
         // One that joins refuses everybody for a moment.
         let Err(why) = looked else { return Ok(()) };
@@ -50,7 +51,7 @@ pub(crate) fn wait_for_member(
 /// The name of the cluster in which it is ready.
 ///
 /// # Errors
-/// [`unfit`] where it is in none, or not ready; what the session failed by.
+/// [`crate::LabError::Unfit`] where it is in none, or not ready; what the session failed by.
 pub(crate) async fn cluster_of(session: &mut Connection) -> LabResult<String> {
     let doing = "asking for its part in the cluster";
     let answer = session.query(GALERA).await.doing(doing)?;
@@ -88,7 +89,7 @@ pub(crate) async fn cluster_of(session: &mut Connection) -> LabResult<String> {
 /// Refuses what does not replicate; one that connects to its source is waited for.
 ///
 /// # Errors
-/// [`unfit`] with what it says, and what to do; what the session failed by.
+/// [`crate::LabError::Unfit`] with what it says, and what to do; what the session failed by.
 pub(crate) async fn require_replica(session: &mut Connection) -> LabResult<()> {
     let doing = "asking how it replicates";
     let until = Instant::now() + CONNECT_PATIENCE;

@@ -59,13 +59,15 @@ pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
                     "Where the time of a transaction differs, " (counted(count, "cell", "cells")) }
                 @for of in all {
                     // Of each value but the baseline.
-                    @if let Some((first, rest)) = of.rows.split_first() { @for row in rest {
-                        @if let Some((one, base)) = account(row).zip(account(first)) {
+                    @if let Some((first, rest)) = of.rows.split_first() {
+                      @let base = account(first);
+                      @for row in rest {
+                        @if let Some((one, base)) = account(row).zip(base.as_ref()) {
                             p.small {
                                 b { (row.value) } " against " (first.value)
                                 @if !of.others.is_empty() { ", " (in_words(&of.others)) }
                                 ": "
-                                (explained(&one, &base, scatter(&row.nopm, view.lab.adaptive)))
+                                (explained(&one, base, scatter(&row.nopm, view.lab.adaptive)))
                             }
                         }
                     } }

@@ -30,7 +30,8 @@ pub(super) fn fetch(of: &mut Installation<'_>) -> ServerResult<Unpacked> {
         );
         return Err(fetch_failed(&engine.name, why));
     }
-    let packages = engine.debian.chunks(1).map(|package| debian_package(of, package, &root));
+    let each = engine.debian.iter().map(std::slice::from_ref);
+    let packages = each.map(|package| debian_package(of, package, &root));
     let origin = packages.collect::<ServerResult<Vec<_>>>()?.join(", ");
     Ok(Unpacked { root, origin: format!("Debian package {origin}"), ..Unpacked::default() })
 }

@@ -88,7 +88,6 @@ pub(super) fn parse(text: &str, pattern: Pattern) -> Result<FioResult, String> {
         iops: sum(|of| of.iops),
         mb_per_s: sum(|of| of.bw_bytes) / 1e6,
         requests: directions.iter().map(|of| of.total_ios).sum(),
-
         latency: direction.clat_ns.latency(),
         flush: flushes.map(LatencyTimes::latency),
     })
@@ -119,12 +118,10 @@ mod tests {
     fn a_document_of_the_real_fio() {
         let measured = parse(SAMPLE, Pattern::FlushedWrite).unwrap();
         assert_eq!(measured.requests, 194_109);
-
         assert!((measured.latency.mean_us - 3.906_732).abs() < 1e-6);
         assert!((measured.latency.p99_us - 2.512).abs() < 1e-9);
         assert!((measured.latency.max_us - 101_834.252).abs() < 1e-6);
         let flush = measured.flush.unwrap();
-
         assert!((flush.mean_us - 0.798_188_802).abs() < 1e-9);
         let with_warning = format!("fio: a warning\n{SAMPLE}");
         assert_eq!(parse(&with_warning, Pattern::RandomWrite).unwrap(), measured);

@@ -212,8 +212,8 @@ impl FigureCheck {
         };
         // The limit was taken without the cost of the emulation itself, and perhaps in a quieter
         // second.
-        let is_limited = room < HOST_MARGIN || !is_within && self.would_do(measured, emulation);
-        match (is_limited, is_within) {
+        let is_late = !is_within && self.would_do(measured, emulation);
+        match (room < HOST_MARGIN || is_late, is_within) {
             (true, _) => FigureVerdict::HostLimited,
             (false, true) => FigureVerdict::Within,
             (false, false) => FigureVerdict::Outside,
@@ -239,8 +239,11 @@ impl FigureCheck {
         let modelled_us = emulation.response_us.map(|response_us| response_us - lateness_us);
         modelled_us.filter(|modelled_us| *modelled_us > 0.0).is_some_and(|modelled_us| {
             let per_s = f64::from(self.job.queue_depth) / modelled_us * 1e6;
-            let mb_per_s = per_s * f64::from(self.job.block_bytes) / 1e6;
-            let rate = if self.metric == SheetMetric::Iops { per_s } else { mb_per_s };
+            let rate = match self.metric {
+                SheetMetric::Iops => per_s,
+                SheetMetric::MbPerS => per_s * f64::from(self.job.block_bytes) / 1e6,
+                SheetMetric::ReadLatency | SheetMetric::FlushLatency => return false,
+            };
             rate >= self.sheet * (1.0 - bound_share)
         })
     }

@@ -59,7 +59,10 @@ enum Scope {
 impl Scope {
     /// Is this check asked here?
     fn has(self, check: &Check) -> bool {
-        self != Scope::Shard || check.across.is_none()
+        match self {
+            Scope::Whole | Scope::Screened => true,
+            Scope::Shard => check.across.is_none(),
+        }
     }
 
     /// Is this scan of use? Other checks than those that it spares have looked at all customers
@@ -100,7 +103,7 @@ impl Running {
         // pays nothing.
         let rows = if found > OFFENDING_ROWS_MAX {
             let all = format!("SELECT COUNT(*) FROM ({sql}) AS offending");
-            u64::try_from(probe::count(session, &all).await?).unwrap_or(0)
+            u64::try_from(probe::count(session, &all).await?).unwrap_or(0).max(found as u64)
         } else {
             found as u64
         };

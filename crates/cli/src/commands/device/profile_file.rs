@@ -35,7 +35,8 @@ fn require_new(file: &Path) -> Result<(), Failure> {
     Failure::usage_if(file.exists(), why)
 }
 
-/// Writes a new profile, where it has a file. The work before may take minutes, in which another one may have come.
+/// Writes a new profile, where it has a file. The work before may take minutes, in which another
+/// one may have come.
 pub(super) fn write_profile(output: Option<&Path>, text: &str) -> Result<(), Failure> {
     let Some(output) = output else { return Ok(()) };
     require_new(output)?;

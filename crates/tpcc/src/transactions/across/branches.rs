@@ -98,9 +98,11 @@ impl<S: Session> Branch<'_, S> {
     /// # Errors
     /// [`SessionError::Lost`] where it may not be rolled back: the session is of no more use.
     async fn roll_back(&mut self) -> SessionResult<()> {
-        /// There is no such branch, or none any more; or the server has rolled it back by itself:
-        /// without a reason, after a time-out or a deadlock.
-        const ROLLED_BACK: [u16; 4] = [1397, 1402, 1613, 1614];
+        /// There is no such branch, or none any more.
+        const XAER_NOTA: u16 = 1397;
+        /// The server has rolled it back by itself: without a reason, after a time-out or a
+        /// deadlock.
+        const ROLLED_BACK: [u16; 3] = [1402, 1613, 1614];
         let lost = |error| SessionError::Lost(format!("XA ROLLBACK failed: {error}"));
         self.on.session.discard().await?;
         match self.end("END").await {
@@ -110,7 +112,11 @@ impl<S: Session> Branch<'_, S> {
         }
         match self.end("ROLLBACK").await {
             Ok(()) => Ok(()),
-            Err(SessionError::Server { code, .. }) if ROLLED_BACK.contains(&code) => Ok(()),
+            Err(SessionError::Server { code, .. })
+                if code == XAER_NOTA || ROLLED_BACK.contains(&code) =>
+            {
+                Ok(())
+            }
             Err(error) => Err(lost(error)),
         }
     }

@@ -24,8 +24,10 @@ enum Way {
 }
 
 fn way(order: &NewOrder, index: usize) -> Way {
+    if order.repeats(index) {
+        return Way::Again;
+    }
     match order.lines()[index].supply_warehouse.cmp(&order.warehouse) {
-        _ if order.repeats(index) => Way::Again,
         Ordering::Equal => Way::Set,
         Ordering::Less => Way::Below,
         Ordering::Greater => Way::Above,
