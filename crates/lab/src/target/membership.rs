@@ -25,8 +25,8 @@ const GROUP: &str = "SELECT MEMBER_STATE, @@group_replication_group_name FROM \
 /// replica receives what its primary writes, and applies it.
 ///
 /// # Errors
-/// [`crate::LabError::Unfit`] with what it says instead, after [`JOIN_PATIENCE`]; where it is not reached. `ended`
-/// says whether there is anything to wait for.
+/// [`crate::LabError::Unfit`] with what it says instead, after [`JOIN_PATIENCE`]; where it is not
+/// reached. `ended` says whether there is anything to wait for.
 pub(crate) fn wait_for_member(
     topology: Topology,
     connector: &Connector,

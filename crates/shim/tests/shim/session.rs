@@ -138,7 +138,8 @@ fn a_session_is_told_from_other_threads() {
     assert!(reads > all_reads / 10 && reads < all_reads * 3 / 4, "{reads} {all_reads}");
     let flushes = page.of_kind(Role::Redo, AccessKind::Flush, OfKind::ResponseSumNs);
     let flushed = waited(Role::Redo, AccessKind::Flush);
-    assert!(flushed <= flushes, "{flushed} {flushes}");
+    // Who loses his core around a request waits longer than it takes.
+    assert!(flushed <= flushes * 3 / 2, "{flushed} {flushes}");
     assert_eq!(waited(Role::Data, AccessKind::Flush), 0);
     assert_eq!(waited(Role::Data, AccessKind::Write), 0);
     let slept = page.global(Global::SessionSleepNs);
