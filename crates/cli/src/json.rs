@@ -3,9 +3,9 @@
 
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
-use base::Exit;
+use base::{Exit, lock};
 use serde::Serialize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// What is known of the document.
 enum HeldDocument {
@@ -35,12 +35,12 @@ pub fn is_asked_for() -> bool {
 
 /// Keeps what a command has found until it is over.
 pub fn hold(object: String) {
-    *HELD.lock().unwrap_or_else(PoisonError::into_inner) = HeldDocument::Text(object);
+    *lock(&HELD) = HeldDocument::Text(object);
 }
 
 /// Of the ranks of a fleet, rank 0 alone has a document.
 pub fn leave_to_rank_zero() {
-    *HELD.lock().unwrap_or_else(PoisonError::into_inner) = HeldDocument::OfRankZero;
+    *lock(&HELD) = HeldDocument::OfRankZero;
 }
 
 /// Prints the document: what was found, and how the command ended, where that was not well.
@@ -48,7 +48,7 @@ pub fn leave_to_rank_zero() {
 /// # Errors
 /// Where stdout takes nothing.
 pub fn finish(exit: Exit, failure: Option<&Failure>) -> Outcome {
-    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut held = lock(&HELD);
     let found = match std::mem::replace(&mut *held, HeldDocument::OfRankZero) {
         HeldDocument::Text(object) if exit == Exit::Ok => return print(object),
         HeldDocument::Text(object) => object,

@@ -4,7 +4,7 @@
 //! comes one after the other the oldest is left out and counted.
 
 use crate::failure::Failure;
-use base::Exit;
+use base::{Exit, lock};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use std::collections::VecDeque;
@@ -51,7 +51,7 @@ struct OutletQueue<T> {
 
 impl<T> SharedQueue<T> {
     fn lock(&self) -> MutexGuard<'_, OutletQueue<T>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue)
     }
 
     /// The next item, and how many were left out before it; `None` at the end.

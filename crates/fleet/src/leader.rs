@@ -8,6 +8,7 @@ use crate::messages::{
     Agreement, Introduction, RankAbout, RunJob, RunOrder, ToFollower, ToLeader, Word,
 };
 use crate::partner::RankPartner;
+use base::lock;
 use drive::{Partner, RunOptions, TransactionInfo, WorkerPlace};
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, Tc
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::StoredRank;
@@ -71,11 +72,11 @@ pub(crate) struct JoinedRank {
 impl JoinedRank {
     pub(crate) fn link(&self) -> MutexGuard<'_, Option<Link>> {
         // A link whose holder panicked sends what it sends; the run has failed by then.
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.link)
     }
 
     pub(crate) fn outcome(&self) -> MutexGuard<'_, StoredRank> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.outcome)
     }
 
     fn with_link<T>(&self, exchange: impl FnOnce(&mut Link) -> io::Result<T>) -> FleetResult<T> {

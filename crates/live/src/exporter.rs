@@ -4,11 +4,11 @@
 
 use crate::exposition::{cpu_text, text};
 use crate::state::State;
-use base::Exit;
+use base::{Exit, lock};
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,7 +64,7 @@ impl Exporter {
 
     /// What is answered from now on.
     pub fn publish(&self, state: &State) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text(state);
+        *lock(&self.text) = text(state);
     }
 }
 
@@ -92,7 +92,7 @@ fn accept(listener: &TcpListener, text: &Arc<Mutex<String>>) {
 
 fn answer(mut stream: TcpStream, text: &Mutex<String>) -> io::Result<()> {
     let (status, kind, body) = if is_for_metrics(&request(&mut stream)?) {
-        let mut body = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut body = lock(text).clone();
         let cpu = clock_gettime(ClockId::ProcessCPUTime);
         body.push_str(&cpu_text(cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9));
         ("200 OK", "text/plain; version=0.0.4; charset=utf-8", body)

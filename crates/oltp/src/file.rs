@@ -5,13 +5,12 @@ use crate::generate::{Generator, Literal, Span, Zipf};
 use crate::script::{PARAMETERS_MAX, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
 use crate::sql::{named_parameters, verb};
 use base::limits::TRANSACTION_TYPES_MAX;
-use base::line_and_column;
+use base::{line_and_column, lock};
 use drive::TransactionInfo;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::PoisonError;
 use toml::Spanned;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -298,7 +297,7 @@ fn kept<T: PartialEq + ?Sized>(
     new: &T,
     leak: impl FnOnce() -> &'static T,
 ) -> &'static T {
-    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = lock(all);
     if let Some(known) = all.iter().find(|known| **known == new) {
         return known;
     }

@@ -9,12 +9,12 @@ use crate::launch::Launch;
 use crate::process::{self, Ending, NotReady};
 use crate::settings::Settings;
 use crate::{ServerBuild, ServerError, ServerResult};
-use base::{CpuList, Dilation};
+use base::{CpuList, Dilation, lock};
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 use system::{ChildProcess, POLL_INTERVAL};
@@ -235,7 +235,7 @@ impl Instance {
 
     pub(crate) fn process(&self) -> MutexGuard<'_, ChildProcess> {
         // A panic elsewhere leaves the process as it is, and it must still be ended.
-        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.process)
     }
 }
 

@@ -7,10 +7,10 @@
 use crate::schema::DISTRICTS;
 use crate::transactions::Outcome;
 use crate::{Input, NewOrder};
-use base::Instant;
+use base::{Instant, lock};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use store::StoredReplica;
 
@@ -76,11 +76,6 @@ pub(crate) struct FreshOrders {
     crowded_out: AtomicU64,
     /// By the number of the server, from 0.
     replicas: Vec<Mutex<StoredReplica>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that holds it panics, and what it holds is whole after each step.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl FreshOrders {

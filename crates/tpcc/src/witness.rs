@@ -12,9 +12,9 @@ use crate::input::Input;
 use crate::schema::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER};
 use crate::transactions::Outcome;
 use base::limits::WITNESSED_MAX;
-use base::{DateTime, Session, SessionResult, clock};
+use base::{DateTime, Session, SessionResult, clock, lock};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 use store::StoredWitness;
 
@@ -123,14 +123,14 @@ impl Witness {
     fn add(&self, input: &Input, rows: u32, is_acknowledged: bool) {
         if let Some(key) = Witnessed::of(input) {
             let at = self.began.elapsed();
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut told = lock(&self.told);
             told.push(WitnessRecord { key, rows, is_acknowledged, at });
         }
     }
 
     /// Has it as many transactions as it may hold? Then it is time to end the load.
     pub fn is_full(&self) -> bool {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).len() >= WITNESSED_MAX
+        lock(&self.told).len() >= WITNESSED_MAX
     }
 
     /// Holds all that was told against the database.
@@ -139,7 +139,7 @@ impl Witness {
     /// As [`Witness::begin`].
     pub async fn compare_with<S: Session>(&self, session: &mut S) -> SessionResult<WitnessReport> {
         let found = rows_of_transactions(session).await?;
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = lock(&self.told);
         Ok(compare(&told, since(found, &self.before)))
     }
 }

@@ -1,10 +1,11 @@
 //! Labs that somebody watches. One thread reads each, whoever watches; it takes at most a hundredth
 //! of a core, and ends when nobody watches any more.
 
+use base::lock;
 use report::LabFollower;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{LabId, Results, StoreError};
@@ -32,7 +33,7 @@ pub struct Feeds(Arc<Mutex<HashMap<Watched, Told>>>);
 
 impl Feeds {
     fn all(&self) -> MutexGuard<'_, HashMap<Watched, Told>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// The feed of a lab; `None` where too many are watched.

@@ -4,12 +4,12 @@ use crate::app::App;
 use crate::page::{instant, page};
 use analyse::{LabGlance, lab_glance, marked};
 use axum::extract::{Query, State};
-use base::{counted, now_utc_ns, truncated};
+use base::{counted, lock, now_utc_ns, truncated};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use store::{Lab, LabFacts, LabStatus, Results, StoreError};
 
 /// Labs that one page shows, the newest first; the search finds others.
@@ -96,7 +96,7 @@ impl Glances {
         // A lab that was interrupted may have gone on.
         let which = (file.to_owned(), lab.id.0, lab.finished_utc_ns);
         // However many ask, each is read once, and one core at most is taken from what is measured.
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         if let Some(found) = known.get(&which) {
             return Some(Arc::clone(found));
         }

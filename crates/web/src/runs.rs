@@ -2,13 +2,14 @@
 //! They go on where the server ends.
 
 use crate::access::TokenGiven;
+use base::lock;
 use maud::{Markup, html};
 use rustix::process::Signal;
 use std::fs::File;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use system::{ChildOptions, ChildProcess, DiesWith, end_of_file};
 
 /// Bytes of the end of a log that a page shows.
@@ -40,7 +41,7 @@ impl StartedLabs {
         plan: &Path,
         results: &Path,
     ) -> io::Result<()> {
-        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = lock(&self.0);
         let is_busy = |run: &mut StartedLab| run.results == results && run.child.ended().is_none();
         let refused = |why: &str| Err(Error::other(format!("{} {why}", results.display())));
         if runs.iter_mut().any(is_busy) {
@@ -75,7 +76,7 @@ impl StartedLabs {
 
     /// Ends one in good order, as Ctrl-C does; nothing where it has ended.
     pub fn stop(&self, pid: u32) {
-        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = lock(&self.0);
         if let Some(run) = runs.iter_mut().find(|run| run.child.pid() == pid) {
             run.child.signal(Signal::INT);
         }
@@ -83,7 +84,7 @@ impl StartedLabs {
 
     /// How all of them stand, the last first, with the end of their logs.
     pub fn section(&self) -> Markup {
-        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = lock(&self.0);
         html! {
             @if !runs.is_empty() { section {
                 h2 { "Started here" }

@@ -22,7 +22,7 @@ use std::io::{self, BufWriter, IsTerminal};
 use std::os::fd::AsFd;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -187,7 +187,7 @@ fn area() -> Option<Rect> {
 }
 
 fn lock() -> MutexGuard<'static, ()> {
-    DRAWING.lock().unwrap_or_else(PoisonError::into_inner)
+    base::lock(&DRAWING)
 }
 
 /// Is the alternate screen on, where words on stderr would be lost?

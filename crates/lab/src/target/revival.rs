@@ -5,11 +5,11 @@
 
 use crate::error::{LabError, LabResult, unfit};
 use crate::target::membership::{JOIN_PATIENCE, LOOK_EVERY, wait_for_member};
-use base::{clock, counted};
+use base::{clock, counted, lock};
 use server::{Instance, received_write_sets};
 use spec::Topology;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wire::Connector;
@@ -112,7 +112,7 @@ impl Supervisor {
 
     fn nodes(&self) -> impl Iterator<Item = (&Arc<WatchedNode>, MutexGuard<'_, Return>)> {
         let each = self.watched.iter();
-        each.map(|(node, state)| (node, state.lock().unwrap_or_else(PoisonError::into_inner)))
+        each.map(|(node, state)| (node, lock(state)))
     }
 
     /// A node whose way back has come to its end.

@@ -12,7 +12,7 @@ mod state;
 use crate::database::{self, LoadState, TableSums, loaded_chunks};
 use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
-use base::{Connect, RowSource, Session, SessionError, SessionResult};
+use base::{Connect, RowSource, Session, SessionError, SessionResult, lock};
 use drive::{LoadProgress, LoadReport, LoadedTable, Merge, process_cpu_ns};
 pub use error::LoadError;
 pub use plan::LoadPart;
@@ -201,7 +201,7 @@ struct SharedLoad<'a> {
 impl SharedLoad<'_> {
     fn plan(&self) -> MutexGuard<'_, LoadPlan> {
         // A plan is changed in steps that cannot fail halfway.
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.plan)
     }
 
     fn stopped(&self) -> bool {
