@@ -9,7 +9,7 @@ pub const CON_COUNT_ERROR: u16 = 1040;
 pub const DBACCESS_DENIED_ERROR: u16 = 1044;
 pub const ACCESS_DENIED_ERROR: u16 = 1045;
 /// A node of a Galera cluster has no quorum, or has not caught up yet: "WSREP has not yet prepared
-/// node for application use".
+/// node for application use". A proxy does not know the command.
 pub const UNKNOWN_COM_ERROR: u16 = 1047;
 /// No such schema.
 pub const BAD_DB_ERROR: u16 = 1049;
@@ -22,6 +22,8 @@ pub const HOST_NOT_PRIVILEGED: u16 = 1130;
 /// Command denied.
 pub const TABLEACCESS_DENIED_ERROR: u16 = 1142;
 pub const NO_SUCH_TABLE: u16 = 1146;
+/// local_infile is off, up to MySQL 5.7 and in MariaDB.
+pub const NOT_ALLOWED_COMMAND: u16 = 1148;
 /// Galera: the write set could not be certified, as while the cluster loses a node; the node has
 /// rolled back. What failed certification, and what a write set of another node aborted, is a
 /// deadlock (1213).
@@ -51,3 +53,5 @@ pub const READ_ONLY_MODE: u16 = 1836;
 pub const CONNECTION_KILLED: u16 = 1927;
 /// Group Replication: certification found a conflict with a transaction of another member.
 pub const TRANSACTION_ROLLBACK_DURING_COMMIT: u16 = 3101;
+/// local_infile is off, from MySQL 8.0 on.
+pub const CLIENT_LOCAL_FILES_DISABLED: u16 = 3948;

@@ -39,8 +39,8 @@ pub use position::line_and_column;
 pub use random::Random;
 pub use server_release::{NoRelease, ServerFamily, ServerRelease, Since, VersionNumbers};
 pub use session::{
-    Answer, Connect, Param, Row, RowSource, Session, SessionError, SessionResult, SqlValue,
-    StatementId,
+    Answer, Connect, OWN_SETTINGS, Param, Row, RowSource, Session, SessionError, SessionResult,
+    SqlValue, StatementId, USERS_SETTINGS,
 };
 pub use time_functions::{CLOCK_FUNCTIONS, UNDILATED_FUNCTIONS};
 pub use units::{

@@ -224,6 +224,16 @@ impl SessionError {
         self.code().is_some_and(|code| CODES.contains(&code))
     }
 
+    /// LOAD DATA LOCAL is not allowed, by the server or by a proxy before it.
+    pub fn is_file_refused(&self) -> bool {
+        const CODES: [u16; 3] = [
+            errors::UNKNOWN_COM_ERROR,
+            errors::NOT_ALLOWED_COMMAND,
+            errors::CLIENT_LOCAL_FILES_DISABLED,
+        ];
+        self.code().is_some_and(|code| CODES.contains(&code))
+    }
+
     /// The server's error number, where the server spoke.
     pub fn code(&self) -> Option<u16> {
         match self {
@@ -246,6 +256,31 @@ impl fmt::Display for SessionError {
 }
 
 impl std::error::Error for SessionError {}
+
+/// What a session is given behind its login: what this program's own statements rest on, whatever
+/// the server gives to others. What a server does not know is in a comment that it does not read.
+/// `group_concat_max_len` has room for the numbers of all customers of a last name (procedures).
+/// What needs a privilege (`sql_log_bin`, `sql_generate_invisible_primary_key`) is left as it is,
+/// and so is what a run measures (lock wait timeouts, the optimizer's switches).
+pub const OWN_SETTINGS: [&str; 2] = [
+    "SET NAMES utf8mb4, autocommit = 1, completion_type = 0, \
+     sql_mode = 'STRICT_TRANS_TABLES', time_zone = '+00:00', sql_auto_is_null = 0, \
+     sql_safe_updates = 0, sql_big_selects = 1, sql_select_limit = 18446744073709551615, \
+     foreign_key_checks = 1, unique_checks = 1, group_concat_max_len = 65536, \
+     default_storage_engine = InnoDB, wait_timeout = 2147483 \
+     /*!50708 , max_execution_time = 0 */ /*M!100101 , max_statement_time = 0 */ \
+     /*M!100300 , idle_transaction_timeout = 0, idle_readonly_transaction_timeout = 0, \
+     idle_write_transaction_timeout = 0 */",
+    "SET SESSION TRANSACTION READ WRITE",
+];
+
+/// What gives a session back to the statements of a user: they run as those of his application do,
+/// but commit themselves, and have no time-out.
+pub const USERS_SETTINGS: &str = "SET completion_type = DEFAULT, sql_mode = DEFAULT, \
+     time_zone = DEFAULT, sql_auto_is_null = DEFAULT, sql_safe_updates = DEFAULT, \
+     sql_big_selects = DEFAULT, sql_select_limit = DEFAULT, foreign_key_checks = DEFAULT, \
+     unique_checks = DEFAULT, group_concat_max_len = DEFAULT, default_storage_engine = DEFAULT \
+     /*!50708 , max_execution_time = DEFAULT */ /*M!100101 , max_statement_time = DEFAULT */";
 
 /// Opens sessions to one database.
 pub trait Connect {
@@ -308,6 +343,10 @@ pub trait Session {
     /// way. Else, as from the beginning: a command is sent when the answer to the one before it has
     /// been read.
     fn set_pipelined(&mut self, pipelined: bool);
+
+    /// Does an answer hold its rows, as from the beginning? Else they are read, whatever their
+    /// number, size and types, and forgotten. A session may keep them nevertheless.
+    fn set_keeps_rows(&mut self, _keeps_rows: bool) {}
 
     /// Runs a prepared statement and reads its whole answer.
     ///

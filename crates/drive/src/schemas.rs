@@ -24,6 +24,12 @@ impl<C> Schemas<C> {
         self.topology
     }
 
+    /// What `make` makes of each of them.
+    pub fn map<T>(&self, make: impl Fn(&C) -> T) -> Schemas<T> {
+        let others = self.others.iter().map(&make).collect();
+        Schemas::new(make(&self.first), others, self.topology)
+    }
+
     /// The first one.
     pub fn first(&self) -> &C {
         &self.first

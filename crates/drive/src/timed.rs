@@ -177,6 +177,10 @@ impl<S: Session> Session for Timed<S> {
         self.session.set_pipelined(pipelined);
     }
 
+    fn set_keeps_rows(&mut self, keeps_rows: bool) {
+        self.session.set_keeps_rows(keeps_rows);
+    }
+
     async fn forget_prepared(&mut self) -> SessionResult<()> {
         self.session.forget_prepared().await
     }

@@ -119,7 +119,7 @@ fn file_of(document: WorkloadDocument, xxh3: u64) -> Result<WorkloadFile, WrongS
         let span = table.span();
         let table = table.into_inner();
         let name = table.name.get_ref();
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(is_name) {
             let what = format!("name: {name:?} is not made of letters, digits and _");
             return Err((table.name.span(), what));

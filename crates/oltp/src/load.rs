@@ -7,7 +7,10 @@ use crate::script::execute;
 use crate::sysbench::{
     COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, tables_of,
 };
-use base::{Connect, Exit, Random, RowSource, Session, SessionError, SessionResult, first_of};
+use base::{
+    Connect, Exit, Random, RowSource, Session, SessionError, SessionResult, USERS_SETTINGS,
+    first_of,
+};
 use drive::{LoadProgress, LoadReport, LoadedTable};
 use spec::SbtestTables;
 use std::collections::BTreeMap;
@@ -85,7 +88,7 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
     let shared = &SbtestLoad {
         tables,
         seed: options.seed,
-        is_local_infile,
+        is_local_infile: AtomicBool::new(is_local_infile),
         next: AtomicU32::new(1),
         steps_done: AtomicU32::new(0),
         bytes: AtomicU64::new(0),
@@ -110,7 +113,7 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
     })?;
     let loaded: BTreeMap<u32, LoadedTable> = loaded.into_iter().flatten().collect();
     Ok(LoadReport {
-        is_local_infile,
+        is_local_infile: shared.is_local_infile.load(Ordering::Relaxed),
         tables: loaded.into_values().collect(),
         bytes: shared.bytes.load(Ordering::Relaxed),
         ..LoadReport::default()
@@ -143,7 +146,8 @@ async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), Scrip
 struct SbtestLoad<'a> {
     tables: SbtestTables,
     seed: u64,
-    is_local_infile: bool,
+    /// Rows go by LOAD DATA LOCAL, else by multi-row INSERTs.
+    is_local_infile: AtomicBool,
     /// The next table that nobody fills.
     next: AtomicU32,
     /// Indexes that were built.
@@ -158,8 +162,7 @@ async fn fill_tables<C: Connect>(
     shared: &SbtestLoad<'_>,
 ) -> Result<BTreeMap<u32, LoadedTable>, ScriptLoadError> {
     let mut session = connect.connect_or(ScriptLoadError::Connect).await?;
-    let set = "SET SESSION unique_checks = 0, autocommit = 1, sql_mode = ''";
-    session.query(set).await.map_err(failed("preparing a session"))?;
+    session.query("SET unique_checks = 0").await.map_err(failed("preparing a session"))?;
     let mut loaded = BTreeMap::new();
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -190,13 +193,7 @@ async fn fill<S: Session>(
         }
         checksum.update(&lines);
         shared.bytes.fetch_add(lines.len() as u64, Ordering::Relaxed);
-        let sent = if shared.is_local_infile {
-            let sql = format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name} (id, k, c, pad)");
-            let mut source = OneFill(Some(&lines));
-            session.load_local(&sql, &mut source).await
-        } else {
-            insert(session, &name, &lines).await
-        };
+        let sent = send(session, &name, &lines, &shared.is_local_infile).await;
         stored += sent.map_err(failed(format!("filling {name}")))?;
         lines.clear();
     }
@@ -212,6 +209,25 @@ async fn fill<S: Session>(
     Ok(LoadedTable { name, rows: stored, checksum: checksum.digest() })
 }
 
+/// Sends rows to a table as the server takes them; returns how many it stored.
+async fn send<S: Session>(
+    session: &mut S,
+    table: &str,
+    lines: &[u8],
+    is_local_infile: &AtomicBool,
+) -> SessionResult<u64> {
+    if is_local_infile.load(Ordering::Relaxed) {
+        let sql = format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} (id, k, c, pad)");
+        match session.load_local(&sql, &mut OneFill(Some(lines))).await {
+            Err(error) if error.is_file_refused() => {
+                is_local_infile.store(false, Ordering::Relaxed);
+            }
+            sent => return sent,
+        }
+    }
+    insert(session, table, lines).await
+}
+
 /// Lines that were made already.
 struct OneFill<'a>(Option<&'a [u8]>);
 
@@ -223,9 +239,10 @@ impl RowSource for OneFill<'_> {
     }
 }
 
-/// Where the server does not take files: statements of about a MiB. No value needs escaping.
+/// Where the server does not take files: statements below any `max_allowed_packet` that a server runs
+/// with. No value needs escaping.
 async fn insert<S: Session>(session: &mut S, table: &str, lines: &[u8]) -> SessionResult<u64> {
-    const STATEMENT_BYTES: usize = 1 << 20;
+    const STATEMENT_BYTES: usize = 48 << 10;
     let text = String::from_utf8_lossy(lines);
     let mut stored = 0;
     let mut tuples =
@@ -253,6 +270,8 @@ pub(crate) fn load_file<C: Connect + Sync>(
     reactor::block_on(async {
         let mut session = connect.connect_or(ScriptLoadError::Connect).await?;
         make_room(&mut session, options.force).await?;
+        let users = session.query(USERS_SETTINGS).await.map(drop);
+        users.map_err(failed("preparing a session"))?;
         let steps_total = file.setup.len() as u32;
         for (steps, setup) in (0..).zip(&file.setup) {
             let mut random = Random::new(options.seed, &[u64::from(steps)]);

@@ -61,7 +61,12 @@ pub(crate) async fn execute<S: Session>(
     for (param, place) in params.iter_mut().zip(places) {
         *param = values.param(*place);
     }
-    session.execute(statement, &params[..places.len()]).await.map(drop)
+    let mut more = session.execute(statement, &params[..places.len()]).await?.more;
+    // A CALL answers with each of its results.
+    while more {
+        more = session.answer().await?.more;
+    }
+    Ok(())
 }
 
 /// SQL whose rows offend, also as files have it.

@@ -3,7 +3,7 @@
 use crate::generate::DrawnValues;
 use crate::script::{Script, execute};
 use base::limits::OFFENDING_ROWS_MAX;
-use base::{Connect, Random, Session, SessionError, SessionResult, StatementId};
+use base::{Connect, Random, Session, SessionError, SessionResult, StatementId, USERS_SETTINGS};
 use drive::streams::INPUTS;
 use drive::{
     Attempt, Client, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, StatementTimes,
@@ -59,6 +59,8 @@ impl<C: Connect + Clone + Sync> ScriptWorkload<C> {
         progress: &mut dyn FnMut(u64, u64),
     ) -> SessionResult<Vec<StoredCheck>> {
         let total = self.script.checks.len() as u64;
+        // The SQL of a file is that of the server's users.
+        session.query("SET sql_mode = DEFAULT").await?;
         let mut results = Vec::new();
         for (done, check) in (0..).zip(&self.script.checks) {
             progress(done, total);
@@ -178,9 +180,8 @@ impl<C: Connect> ScriptClient<C> {
         if let Some(isolation) = isolation {
             set_isolation(&mut self.session, isolation).await?;
         }
-        // The time-out is the server's largest.
-        let set = "SET SESSION autocommit = 1, wait_timeout = 2147483";
-        self.session.query(set).await?;
+        self.session.query(USERS_SETTINGS).await?;
+        self.session.set_keeps_rows(false);
         self.prepare().await
     }
 

@@ -83,6 +83,7 @@ impl CellOptions {
         let load = Load {
             workload: self.workload(),
             style: given(&self.load.style).unwrap_or(by_default.style),
+            no_prepare: given(&self.load.no_prepare).unwrap_or_default(),
             isolation: given(&self.load.isolation),
             // All that a private database has are used.
             warehouses: warehouses.filter(|_| server.private().is_none()),

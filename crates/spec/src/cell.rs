@@ -233,6 +233,7 @@ pub(crate) mod tests {
                     WorkloadKind::Script(ScriptKind::SysbenchOltp(OltpMix::ReadOnly));
             }),
             with(|of| of.load.style = Style::Batched),
+            with(|of| of.load.no_prepare = true),
             with(|of| of.load.connections = Connections::Fixed(8)),
             with(|of| of.load.connections = Connections::Ramp(RampLimits::default())),
             with(|of| of.lengths.warmup = Length::fixed(s(1))),

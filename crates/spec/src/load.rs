@@ -15,6 +15,8 @@ use std::time::Duration;
 pub struct Load {
     pub workload: WorkloadKind,
     pub style: Style,
+    /// Statements go as text with their values.
+    pub no_prepare: bool,
     /// None: [`defaults::ISOLATION`] or, with workload `tpcc-mysql`, the server's.
     pub isolation: Option<Isolation>,
     /// Warehouses to use; all of the database where none are named.
@@ -48,6 +50,7 @@ impl Load {
         Load {
             workload: defaults::WORKLOAD,
             style: defaults::STYLE,
+            no_prepare: false,
             isolation: None,
             warehouses: None,
             inactive_warehouses: 0,

@@ -42,7 +42,7 @@ pub(crate) fn text_row(
             cells.push(bytes_cell(&mut reader)?);
         }
     }
-    Ok(())
+    whole(&reader)
 }
 
 /// Appends the cells of a row of the binary protocol.
@@ -62,7 +62,19 @@ pub(crate) fn binary_row(
             cells.push(binary_cell(&mut reader, *column)?);
         }
     }
-    Ok(())
+    whole(&reader)
+}
+
+/// A row ends where its columns do. Else its table was changed since the columns were described,
+/// and each value would be taken for another one.
+fn whole(reader: &PacketReader<'_>) -> SessionResult<()> {
+    match reader.rest().len() {
+        0 => Ok(()),
+        more => Err(SessionError::Unexpected(format!(
+            "a row has {more} bytes more than its columns; a table was altered since the \
+             statement was prepared"
+        ))),
+    }
 }
 
 #[inline]
@@ -113,6 +125,17 @@ mod tests {
         binary_row(PacketReader::within(&came, 100..109), &columns, &mut cells).unwrap();
         let text = SqlValue::Bytes { start: 107, len: 2 };
         assert_eq!(cells, [SqlValue::Int(-1), SqlValue::Int(65_535), text, SqlValue::Null]);
+    }
+
+    /// As after ALTER TABLE ... MODIFY of a column from SMALLINT to INT.
+    #[test]
+    fn a_row_of_wider_columns_is_no_row() {
+        let short = ColumnDefinition { type_code: t::SHORT, unsigned: false };
+        let row = |payload: &[u8]| binary_row(PacketReader::new(payload), &[short], &mut vec![]);
+        assert_eq!(row(&[0, 0, 7, 0]), Ok(()));
+        let error = row(&[0, 0, 7, 0, 0, 0]).unwrap_err();
+        assert!(error.to_string().contains("2 bytes more than its columns"), "{error}");
+        assert!(text_row(PacketReader::new(&[1, b'7', 0xfb]), 1, &mut vec![]).is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::answer::ColumnDefinition;
 use crate::login::Privacy;
 use crate::packet::{self, PacketReader, malformed, param_type, put_param};
 use crate::protocol::{Metadata, Protocol, Status, capability};
+use crate::text;
 use crate::transport::Transport;
 use base::{
     Answer, Param, RowSource, ServerFamily, ServerRelease, Session, SessionError, SessionResult,
@@ -20,17 +21,27 @@ use std::ops::Range;
 const PACKET_MAX: usize = (1 << 24) - 2;
 /// An OK packet: header 4, packet type, affected rows, last inserted id, status 2, warnings 2.
 const ANSWER_BYTES_MIN: usize = 11;
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_EXECUTE: u8 = 0x17;
 /// No answer has been seen.
 const ANSWER_BYTES_UNKNOWN: usize = usize::MAX;
 /// First size of the receive buffer, which grows to what answers need.
 const INPUT_BYTES: usize = 16 << 10;
-/// Rows of LOAD DATA LOCAL leave in packets of about this size. Above some 100 KiB nothing gets
+/// Rows of LOAD DATA LOCAL are made in portions of about this size. Above some 100 KiB nothing gets
 /// faster.
-const FILE_PACKET_BYTES: usize = 256 << 10;
+const FILE_PORTION_BYTES: usize = 256 << 10;
+/// The packets in which they leave: below any max_allowed_packet that a server runs with.
+const FILE_PACKET_BYTES: usize = 48 << 10;
 
+#[derive(Default)]
 struct PreparedStatement {
     id: u32,
     params: usize,
+    /// Where the server does not prepare statements, the text between its parameters.
+    text: Vec<String>,
+    /// What it answers is known from here on: it returns the columns that were described, or
+    /// changes rows. What a CALL returns is not.
+    is_described: bool,
     /// Types that the server has bound, so that they are sent only when they change.
     bound: Vec<u8>,
     /// The columns that the server described last: it need not repeat them, see [`Metadata`].
@@ -75,6 +86,9 @@ pub struct Connection {
     protocol: Protocol,
     metadata: Metadata,
     pipelined: bool,
+    keeps_rows: bool,
+    /// The server prepares statements; else they go as text, with their parameters as literals.
+    prepares: bool,
     /// Commands queued, of which the first `sent` bytes have left.
     output: Vec<u8>,
     sent: usize,
@@ -97,13 +111,15 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(transport: Transport) -> Connection {
+    pub(crate) fn new(transport: Transport, prepares: bool) -> Connection {
         Connection {
             transport,
             info: ServerInfo::default(),
             protocol: Protocol::default(),
             metadata: Metadata::Always,
             pipelined: false,
+            keeps_rows: true,
+            prepares,
             output: Vec::with_capacity(1 << 10),
             sent: 0,
             pending: VecDeque::new(),
@@ -317,8 +333,8 @@ impl Connection {
     }
 
     fn put_execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> SessionResult<()> {
-        const COM_STMT_EXECUTE: u8 = 0x17;
-        let start = self.begin(COM_STMT_EXECUTE);
+        let command = if self.prepares { COM_STMT_EXECUTE } else { COM_QUERY };
+        let start = self.begin(command);
         let prepared = self
             .prepared
             .get_mut(statement.0 as usize)
@@ -332,6 +348,10 @@ impl Connection {
             )));
         };
         let out = &mut self.output;
+        if !self.prepares {
+            text::put_statement(out, &prepared.text, params);
+            return self.enqueue(start, None);
+        }
         out.extend_from_slice(&prepared.id.to_le_bytes());
         // No cursor, one iteration.
         out.extend_from_slice(&[0, 1, 0, 0, 0]);
@@ -387,15 +407,13 @@ impl Connection {
             self.sent = 0;
             self.output.extend_from_slice(&[0; 4]);
             let mut more = true;
-            while more && self.output.len() < FILE_PACKET_BYTES {
+            while more && self.output.len() < FILE_PORTION_BYTES {
                 more = rows.fill(&mut self.output);
             }
-            let len = self.output.len() - 4;
-            if len > PACKET_MAX {
-                return Err(SessionError::Unexpected(format!("a packet of {len} bytes of rows")));
-            }
-            if len > 0 {
-                self.send_output().await?;
+            let end = self.output.len();
+            // The head of a packet takes the place of bytes that the packet before has sent.
+            for head in (0..end - 4).step_by(FILE_PACKET_BYTES) {
+                self.send_packet_at(head, end.min(head + 4 + FILE_PACKET_BYTES)).await?;
             }
             if !more {
                 self.output.truncate(4);
@@ -406,12 +424,17 @@ impl Connection {
 
     /// Sends the output as one packet: its first four bytes are for the head.
     async fn send_output(&mut self) -> SessionResult<()> {
-        let len = self.output.len() - 4;
-        self.output[..3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
-        self.output[3] = self.sequence;
+        self.send_packet_at(0, self.output.len()).await
+    }
+
+    /// Sends a part of the output as a packet: its first four bytes are for the head.
+    async fn send_packet_at(&mut self, head: usize, end: usize) -> SessionResult<()> {
+        let len = end - head - 4;
+        self.output[head..head + 3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
+        self.output[head + 3] = self.sequence;
         self.sequence = self.sequence.wrapping_add(1);
-        self.sent = self.output.len();
-        self.transport.send(&self.output).await.map_err(lost)
+        self.sent = end;
+        self.transport.send(&self.output[head..end]).await.map_err(lost)
     }
 }
 
@@ -425,7 +448,6 @@ impl Session for Connection {
     }
 
     fn queue_query(&mut self, sql: &str) -> SessionResult<()> {
-        const COM_QUERY: u8 = 0x03;
         self.put_text(COM_QUERY, sql)
     }
 
@@ -472,10 +494,15 @@ impl Session for Connection {
         self.pipelined = pipelined;
     }
 
+    fn set_keeps_rows(&mut self, keeps_rows: bool) {
+        self.keeps_rows = keeps_rows;
+    }
+
     async fn forget_prepared(&mut self) -> SessionResult<()> {
         const COM_STMT_CLOSE: u8 = 0x19;
         self.nothing_unanswered()?;
-        for prepared in std::mem::take(&mut self.prepared) {
+        let prepared = std::mem::take(&mut self.prepared);
+        for prepared in prepared.iter().filter(|prepared| prepared.text.is_empty()) {
             let start = self.begin(COM_STMT_CLOSE);
             self.output.extend_from_slice(&prepared.id.to_le_bytes());
             let len = (self.output.len() - start - 4) as u32;
@@ -492,6 +519,13 @@ impl Session for Connection {
     async fn prepare_kind(&mut self, _: &'static str, sql: &str) -> SessionResult<StatementId> {
         const COM_STMT_PREPARE: u8 = 0x16;
         self.nothing_unanswered()?;
+        let statement = StatementId(self.prepared.len() as u32);
+        if !self.prepares {
+            let text = text::parts(sql);
+            let params = text.len() - 1;
+            self.prepared.push(PreparedStatement { params, text, ..PreparedStatement::default() });
+            return Ok(statement);
+        }
         self.put_text(COM_STMT_PREPARE, sql)?;
         let range = self.first_packet().await?;
         let mut reader = PacketReader::new(&self.input[range]);
@@ -499,13 +533,15 @@ impl Session for Connection {
         let id = reader.u32()?;
         let width = usize::from(reader.u16()?);
         let params = usize::from(reader.u16()?);
-        let statement = StatementId(self.prepared.len() as u32);
+        let changes_rows = ["insert", "update", "delete", "replace"]
+            .iter()
+            .any(|verb| sql.get(..verb.len()).is_some_and(|word| word.eq_ignore_ascii_case(verb)));
         self.prepared.push(PreparedStatement {
             id,
             params,
-            bound: Vec::new(),
-            columns: Vec::new(),
+            is_described: width > 0 || changes_rows,
             answer_bytes_min: ANSWER_BYTES_UNKNOWN,
+            ..PreparedStatement::default()
         });
         if params > 0 {
             self.read_columns(params).await?;
@@ -522,7 +558,8 @@ impl Session for Connection {
     }
 
     async fn all_prepared(&mut self) -> SessionResult<()> {
-        if self.protocol.has(capability::OPTIONAL_METADATA) {
+        let is_described = self.prepared.iter().all(|prepared| prepared.is_described);
+        if is_described && self.protocol.has(capability::OPTIONAL_METADATA) {
             self.query("SET SESSION resultset_metadata = NONE").await?;
             self.metadata = Metadata::Omitted;
         }

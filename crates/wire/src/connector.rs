@@ -8,7 +8,7 @@ use crate::packet::{PacketReader, malformed, put_lenenc_bytes};
 use crate::protocol::{Protocol, capability};
 use crate::tls::{TlsSetup, reasons};
 use crate::transport::{Endpoint, Transport};
-use base::{Exit, SessionError, SessionResult, errors, limits};
+use base::{Exit, OWN_SETTINGS, Session, SessionError, SessionResult, errors, limits};
 use openssl::pkey::PKey;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,6 +80,8 @@ impl ConnectError {
 pub struct Connector {
     options: Arc<ConnectOptions>,
     endpoint: Arc<Endpoint>,
+    /// The server prepares the statements of sessions.
+    prepares: bool,
     mode: TlsMode,
     tls: Option<TlsSetup>,
     server_key: Arc<ServerKey>,
@@ -109,11 +111,17 @@ impl Connector {
         Ok(Connector {
             options: Arc::new(options),
             endpoint: Arc::new(endpoint),
+            prepares: true,
             mode,
             tls,
             server_key: Arc::new(ServerKey { known, is_believed }),
             was_encrypted: Arc::default(),
         })
+    }
+
+    /// The same server, which prepares statements, or is sent them as text.
+    pub fn preparing(&self, prepares: bool) -> Connector {
+        Connector { prepares, ..self.clone() }
     }
 
     fn address(&self) -> String {
@@ -127,8 +135,11 @@ impl Connector {
     async fn dial(&self) -> Result<Connection, ConnectError> {
         let transport = Transport::connect(&self.endpoint).await;
         let transport = transport.map_err(|error| self.unreachable(error.to_string()))?;
-        let mut connection = Connection::new(transport);
+        let mut connection = Connection::new(transport, self.prepares);
         self.log_in(&mut connection).await?;
+        for sql in OWN_SETTINGS {
+            connection.query(sql).await.map_err(|e| self.classify(e))?;
+        }
         Ok(connection)
     }
 

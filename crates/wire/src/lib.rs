@@ -15,6 +15,7 @@ mod packet;
 mod protocol;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tls;
 mod transport;
 

@@ -49,8 +49,9 @@ pub(crate) mod capability {
         | OPTIONAL_METADATA;
 }
 
-/// latin1: the character set of the schema, so that neither side converts.
-const CHARSET_LATIN1: u8 = 8;
+/// utf8mb4_general_ci, which servers have from 5.5 on: names of users and schemas may be in any
+/// script.
+const CHARSET_UTF8MB4: u8 = 45;
 
 /// What was agreed on at login: capabilities that both sides have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,7 +101,7 @@ impl Protocol {
         let mut out = Vec::with_capacity(256);
         out.extend_from_slice(&self.capabilities.to_le_bytes());
         out.extend_from_slice(&(1u32 << 30).to_le_bytes());
-        out.push(CHARSET_LATIN1);
+        out.push(CHARSET_UTF8MB4);
         out.extend_from_slice(&[0; 19]);
         out.extend_from_slice(&self.mariadb.to_le_bytes());
         out

@@ -221,17 +221,24 @@ fn rows(answer: &Answer<'_>) -> ShownRows {
     answer.rows().map(row).collect()
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Mode {
+    pipelined: bool,
+    keeps_rows: bool,
+}
+
 /// Logs in, prepares, executes, queries, loads.
 async fn client(
     connector: &Connector,
     connection: &mut Connection,
-    pipelined: bool,
+    mode: Mode,
     seen: &mut Vec<ShownRows>,
 ) -> Result<(), SessionError> {
     let logged_in = connector.log_in(connection).await;
     logged_in.map_err(|error| SessionError::Lost(error.to_string()))?;
     let statement = connection.prepare_kind("select", "SELECT a, b FROM t WHERE a = ?").await?;
-    connection.set_pipelined(pipelined);
+    connection.set_pipelined(mode.pipelined);
+    connection.set_keeps_rows(mode.keeps_rows);
     connection.queue(statement, &[Param::Int(1)])?;
     connection.queue_query("SELECT a, b FROM t")?;
     connection.queue(statement, &[Param::Null])?;
@@ -248,16 +255,16 @@ async fn client(
 
 /// Lets a client read `bytes`, each of `chunks` when it has read the one before; returns the
 /// answers and whether there was an error.
-fn run(connector: &Connector, chunks: &[&[u8]], pipelined: bool) -> (Vec<ShownRows>, bool) {
+fn run(connector: &Connector, chunks: &[&[u8]], mode: Mode) -> (Vec<ShownRows>, bool) {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let sent: usize = chunks.iter().map(|chunk| chunk.len()).sum();
     let mut chunks = chunks.iter();
     let mut seen = Vec::new();
     let result = reactor::block_on(async {
-        let mut connection = Connection::new(Transport::over(ours).unwrap());
+        let mut connection = Connection::new(Transport::over(ours).unwrap(), true);
         let limit = Instant::now() + Duration::from_secs(300);
         let ended = {
-            let mut client = pin!(client(connector, &mut connection, pipelined, &mut seen));
+            let mut client = pin!(client(connector, &mut connection, mode, &mut seen));
             let served = std::future::poll_fn(|context| {
                 let polled = client.as_mut().poll(context);
                 if polled.is_pending() {
@@ -273,6 +280,7 @@ fn run(connector: &Connector, chunks: &[&[u8]], pipelined: bool) -> (Vec<ShownRo
         let (input, cells) = connection.memory();
         assert!(input <= 16 * 1024 + 2 * sent, "{input} bytes of buffer for {sent}");
         assert!(cells <= 64 + 16 * sent, "{cells} cells for {sent} bytes");
+        assert!(mode.keeps_rows || input <= 64 * 1024, "{input} bytes of buffer for no rows");
         ended
     });
     (seen, result.unwrap().is_err())
@@ -292,28 +300,37 @@ fn connector() -> Connector {
 fn streams(cases: u32) {
     let connector = connector();
     let cuts = vec(any::<prop::sample::Index>(), 0..6);
-    let strategy = (any_script(), any_damage(), cuts, any::<bool>());
+    let modes =
+        any::<(bool, bool)>().prop_map(|(pipelined, keeps_rows)| Mode { pipelined, keeps_rows });
+    let strategy = (any_script(), any_damage(), cuts, modes);
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    let test =
-        |(script, damage, cuts, pipelined): (ServerScript, Damage, Vec<prop::sample::Index>, _)| {
-            let has_key = script.packets.iter().any(|packet| packet == b"\x01no key");
-            let bytes = damage.done_to(script.packets.clone());
-            let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
-            at.extend([0, bytes.len()]);
-            at.sort_unstable();
-            // The socket takes no more at once, and an empty write says nothing.
-            let chunks: Vec<&[u8]> = at
-                .windows(2)
-                .flat_map(|cut| bytes[cut[0]..cut[1]].chunks(32 << 10))
-                .filter(|chunk| !chunk.is_empty())
-                .collect();
-            let (seen, failed) = run(&connector, &chunks, pipelined);
-            if matches!(damage, Damage::None) && !has_key {
-                prop_assert!(!failed);
-                prop_assert_eq!(seen, script.answers);
-            }
-            Ok(())
-        };
+    let test = |(mut script, damage, cuts, mode): (
+        ServerScript,
+        Damage,
+        Vec<prop::sample::Index>,
+        Mode,
+    )| {
+        let has_key = script.packets.iter().any(|packet| packet == b"\x01no key");
+        let bytes = damage.done_to(script.packets.clone());
+        let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+        at.extend([0, bytes.len()]);
+        at.sort_unstable();
+        // The socket takes no more at once, and an empty write says nothing.
+        let chunks: Vec<&[u8]> = at
+            .windows(2)
+            .flat_map(|cut| bytes[cut[0]..cut[1]].chunks(32 << 10))
+            .filter(|chunk| !chunk.is_empty())
+            .collect();
+        let (seen, failed) = run(&connector, &chunks, mode);
+        if !mode.keeps_rows {
+            script.answers.iter_mut().for_each(Vec::clear);
+        }
+        if matches!(damage, Damage::None) && !has_key {
+            prop_assert!(!failed);
+            prop_assert_eq!(seen, script.answers);
+        }
+        Ok(())
+    };
     TestRunner::new(config).run(&strategy, test).unwrap();
 }
 
@@ -416,7 +433,37 @@ fn an_answer_has_a_limit_of_cells() {
     packets.push(end(capabilities));
     let bytes = framed(&packets);
     let chunks: Vec<&[u8]> = bytes.chunks(32 << 10).collect();
-    let (seen, failed) = run(&connector(), &chunks, false);
+    let (seen, failed) = run(&connector(), &chunks, KEEPING);
     assert!(seen.is_empty() && failed);
     assert_eq!(size_of::<SqlValue>(), 16);
+}
+
+const KEEPING: Mode = Mode { pipelined: false, keeps_rows: true };
+
+/// A session that keeps no rows reads those that are larger than a packet, and answers that are
+/// larger than any buffer.
+#[test]
+fn rows_that_are_not_kept_have_no_limit() {
+    let capabilities = 1 | 1 << 9 | 1 << 15 | 1 << 19;
+    let column = || columns(1, t::VAR_STRING, capabilities);
+    let mut packets = vec![greeting(capabilities, b"caching_sha2_password"), vec![0; 7]];
+    packets.push(vec![0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]);
+    packets.extend(columns(1, t::LONGLONG, capabilities).into_iter().chain(column()));
+    packets.extend(column());
+    let row = [&[0, 0][..], &[7; (1 << 24) - 3]].concat();
+    // Of the largest packet's size, continued by an empty one, and by one that looks like an end.
+    for more in [vec![], vec![0xfe, 0, 0], vec![0xff; 9]] {
+        packets.push(vec![1]);
+        packets.extend(column());
+        packets.extend([row.clone(), more, row[..1 << 20].to_vec()]);
+        packets.push(end(capabilities));
+    }
+    packets.extend([vec![0xfb, b'x'], vec![0, 2, 0, 2, 0, 0, 0]]);
+    let bytes = framed(&packets);
+    let chunks: Vec<&[u8]> = bytes.chunks(32 << 10).collect();
+    let skipping = Mode { keeps_rows: false, ..KEEPING };
+    let (seen, failed) = run(&connector(), &chunks, skipping);
+    assert!(!failed && seen == vec![ShownRows::new(); 3], "{seen:?} {failed}");
+    let (_, failed) = run(&connector(), &chunks, KEEPING);
+    assert!(failed);
 }

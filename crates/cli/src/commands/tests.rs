@@ -68,6 +68,7 @@ const SAID: &[(&str, &[&str])] = &[
     ("--page-cache 1G --data hdd-15k", &["storage.page_cache = '1G'", "storage.data = 'hdd-15k'"]),
     ("--used 5% --data hdd-15k", &["storage.used = '5%'", "storage.data = 'hdd-15k'"]),
     ("--count-io", &["storage.count_io = true"]),
+    ("--no-prepare", &["load.no_prepare = true"]),
     ("--no-account --count-io", &["storage.no_account = true", "storage.count_io = true"]),
     ("--warehouses 3", &["load.warehouses = 3"]),
     ("--seed 7", &["lab.seed = 7", "load.population_seed = 1"]),

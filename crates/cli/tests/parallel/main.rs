@@ -16,6 +16,7 @@ mod contrib;
 mod cores;
 mod crashes;
 mod deaths;
+mod defaults;
 mod devices;
 mod dilated;
 mod emulation;

@@ -105,3 +105,64 @@ fn private_servers_have_the_database_of_the_workload() {
         assert_eq!(load().exits(0).json()["already_there"], true);
     }
 }
+
+/// Names and values in any script, and what a statement may answer: several results, values of all
+/// types, rows without a limit, a request for a file.
+#[test]
+fn statements_of_any_kind_in_any_script() {
+    let work = directory();
+    let file = work.path().join("größe.toml");
+    std::fs::write(
+        &file,
+        r#"
+        [[setup]]
+        sql = """CREATE TABLE städte (id INT PRIMARY KEY, name VARCHAR(40), j JSON, f DOUBLE, d DATE,
+          big BIGINT UNSIGNED, t LONGTEXT) CHARACTER SET utf8mb4"""
+        [[setup]]
+        sql = """INSERT INTO städte VALUES (1, 'Zürich', '{"a": 1}', 1.5, '2020-01-01',
+          18446744073709551615, REPEAT('x', 1000))"""
+        [[setup]]
+        sql = """CREATE PROCEDURE zwei(IN a INT) BEGIN SELECT * FROM städte; SELECT a, 1, 2;
+          UPDATE städte SET f = f + 1; SELECT NULL; END"""
+        [[transaction]]
+        name = "ruf"
+        statements = ["CALL zwei(:a)"]
+        parameters.a = { uniform = { from = 1, to = 10 } }
+        [[transaction]]
+        name = "größe"
+        statements = ["SELECT s.*, REPEAT(t, 20000) FROM städte AS s WHERE name = :n"]
+        parameters.n = { one_of = ["Zürich"] }
+        "#,
+    )
+    .unwrap();
+    let file = file.to_str().unwrap();
+    let dsn = SERVER.schema("t%C3%A4st-1");
+    let ascii = SERVER.schema("tpcc");
+    execute(&ascii, ["SET GLOBAL max_allowed_packet = 1073741824"]);
+    command("load", &dsn, file, &[]).run().exits(0);
+    assert_eq!(value(&dsn, "SELECT HEX(name) FROM `städte`"), "5AC3BC72696368");
+    execute(
+        &ascii,
+        [
+            "CREATE USER 'jürgen' IDENTIFIED WITH mysql_native_password BY 'paß'",
+            "GRANT ALL ON *.* TO 'jürgen'",
+        ],
+    );
+    let jürgen = dsn.replace("//mydyno:", "//j%C3%BCrgen:").replace(SERVER.password(), "pa%C3%9F");
+    for more in [&[][..], &["--no-prepare"]] {
+        let summary = run(&jürgen, file).and_args(more).run().exits(0).json();
+        assert!(summary["errors"].as_array().unwrap().is_empty(), "{summary:#}");
+        for name in ["ruf", "größe"] {
+            let committed = number(&summary, &format!("/transactions/{name}/committed"));
+            assert!(committed > 0, "{name}: {summary:#}");
+        }
+        let length = "SELECT LENGTH(name) FROM `städte` WHERE f > 1.5";
+        assert_eq!(value(&dsn, length), "7");
+    }
+    let asks = work.path().join("asks.toml");
+    let sql = "LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE städte (name)";
+    let table = format!("[[transaction]]\nname = \"a\"\nstatements = [\"{sql}\"]\n");
+    std::fs::write(&asks, table).unwrap();
+    let asks = asks.to_str().unwrap();
+    run(&dsn, asks).and_args(["--no-prepare"]).run().exits(1).says(&["2068", "no files"]);
+}

@@ -21,7 +21,7 @@ mod terminal;
 pub use engines::ENGINES;
 pub use observed::{Bed, Documented, OBSERVED, documented, monitor, other_reading, read, table};
 pub use process::{Mydyno, Ran, Running, mydyno};
-pub use relay::Relay;
+pub use relay::{Proxy, Relay};
 pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under, session};
 pub use sheets::{PATIENT, verified};
 pub use shim::shim;

@@ -53,3 +53,49 @@ fn forward(mut from: TcpStream, mut to: TcpStream, is_stopped: &AtomicBool) {
     }
     let _ = to.shutdown(std::net::Shutdown::Write);
 }
+
+/// A proxy before a server, on plain lines, that refuses a command.
+pub struct Proxy {
+    pub port: u16,
+}
+
+impl Proxy {
+    /// It refuses what begins with this command and text.
+    pub fn to(port: u16, command: u8, text: &'static [u8]) -> Proxy {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let proxy = Proxy { port: listener.local_addr().unwrap().port() };
+        thread::spawn(move || {
+            for near in listener.incoming() {
+                let near = near.unwrap();
+                let far = TcpStream::connect(("127.0.0.1", port)).unwrap();
+                let (answers, to) = (far.try_clone().unwrap(), near.try_clone().unwrap());
+                let runs = AtomicBool::new(false);
+                thread::spawn(move || forward(answers, to, &runs));
+                thread::spawn(move || refuse(near, far, &[&[command], text].concat()));
+            }
+        });
+        proxy
+    }
+}
+
+/// Forwards the packets of a client but those that begin so.
+fn refuse(mut near: TcpStream, mut far: TcpStream, refused: &[u8]) {
+    let error = b"\xff\x17\x04#08S01Unknown command";
+    let mut head = [0; 4];
+    while near.read_exact(&mut head).is_ok() {
+        let mut payload = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
+        if near.read_exact(&mut payload).is_err() {
+            break;
+        }
+        // A packet of a login or of a file has another number than the first one of a command.
+        let sent = if head[3] == 0 && payload.starts_with(refused) {
+            near.write_all(&[&[error.len() as u8, 0, 0, 1][..], error].concat())
+        } else {
+            far.write_all(&[&head[..], &payload].concat())
+        };
+        if sent.is_err() {
+            break;
+        }
+    }
+    let _ = far.shutdown(std::net::Shutdown::Both);
+}

@@ -153,6 +153,7 @@ pub(crate) fn fit(
     seed: u64,
     witness: Option<Arc<Witness>>,
 ) -> LabResult<Fitted> {
+    let databases = &databases.map(|connector| connector.preparing(!load.no_prepare));
     let kind = match &load.workload {
         WorkloadKind::Script(kind) => kind,
         WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {

@@ -133,7 +133,6 @@ impl<S: Session> Onlooker<S> {
     pub(super) async fn open<C: Connect<Session = S>>(connect: &C) -> AcidResult<Onlooker<S>> {
         let mut session = connect.connect_or(AcidError::Connect).await?;
         set_isolation(&mut session, Isolation::RepeatableRead).await?;
-        session.query("SET SESSION autocommit = 1").await?;
         Ok(Onlooker(session))
     }
 

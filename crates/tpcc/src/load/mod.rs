@@ -78,14 +78,30 @@ pub fn load<C: Connect + Sync>(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<PopulateReport, LoadError> {
+    let mut keeper = block_on(connect.connect_or(LoadError::Connect))?;
+    let loaded = load_locked((connect, &mut keeper), options, helpers, stop, on_progress);
+    block_on(async {
+        // A proxy may keep the connection, and with it the lock. Where it is gone, so is the lock.
+        let _ = state::release_lock(&mut keeper).await;
+        C::close(keeper).await;
+        Ok(())
+    })?;
+    loaded
+}
+
+/// The same with the session that holds the lock.
+fn load_locked<C: Connect + Sync>(
+    (connect, keeper): (&C, &mut C::Session),
+    options: &LoadOptions,
+    helpers: Option<LoadHelpers<'_>>,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<PopulateReport, LoadError> {
     let started = Instant::now();
     let cpu_before = process_cpu_ns();
-    let (mut keeper, prepared) = block_on(async {
-        let mut session = connect.connect_or(LoadError::Connect).await?;
-        let prepared = prepare(&mut session, options).await?;
-        Ok((session, prepared))
-    })?;
+    let prepared = block_on(prepare(keeper, options))?;
     let PreparedSchema { existing, is_local_infile, history_key, unlocked } = prepared;
+    let is_local_infile = &AtomicBool::new(is_local_infile);
     let mut found = existing.unwrap_or_default();
     let chunks_found = found.chunks.len();
     let population = options.population();
@@ -95,23 +111,19 @@ pub fn load<C: Connect + Sync>(
         let plan = LoadPlan::of_part(&population, helpers.own, &found.chunks);
         (_, bytes) = load_all(connect, options, (plan, is_local_infile), stop, on_progress)?;
         (helpers.finish)()?;
-        found = block_on(async { Ok(loaded_chunks(&mut keeper).await?) })?;
+        found = block_on(async { Ok(loaded_chunks(keeper).await?) })?;
     }
     let plan = LoadPlan::new(&population, options.population.foreign_keys, &found.chunks);
     let (fresh, fresh_bytes) =
         load_all(connect, options, (plan, is_local_infile), stop, on_progress)?;
     Merge::merge(&mut found.sums, &fresh);
-    block_on(async {
-        finish(&mut keeper, options, unlocked.is_some()).await?;
-        C::close(keeper).await;
-        Ok(())
-    })?;
+    block_on(finish(keeper, options, unlocked.is_some()))?;
     let table = |(table, sum): (Table, ChunkSummary)| {
         let name = table.name().to_owned();
         LoadedTable { name, rows: sum.rows, checksum: sum.checksum }
     };
     let load = LoadReport {
-        is_local_infile,
+        is_local_infile: is_local_infile.load(Ordering::Relaxed),
         tables: found.sums.into_iter().map(table).collect(),
         bytes: bytes + fresh_bytes,
         duration: started.elapsed(),
@@ -139,6 +151,7 @@ pub fn load_part<C: Connect + Sync>(
         Ok((found, is_local))
     })?;
     let plan = LoadPlan::of_part(&options.population(), part, &found.chunks);
+    let is_local_infile = &AtomicBool::new(is_local_infile);
     load_all(connect, options, (plan, is_local_infile), stop, on_progress).map(drop)
 }
 
@@ -156,7 +169,7 @@ fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> LoadError {
 fn load_all<C: Connect + Sync>(
     connect: &C,
     options: &LoadOptions,
-    (plan, is_local_infile): (LoadPlan, bool),
+    (plan, is_local_infile): (LoadPlan, &AtomicBool),
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<(TableSums, u64), LoadError> {
@@ -195,7 +208,7 @@ struct SharedLoad<'a> {
     stop: &'a AtomicBool,
     population: Population,
     /// Rows go by LOAD DATA LOCAL, else by multi-row INSERTs.
-    is_local_infile: bool,
+    is_local_infile: &'a AtomicBool,
 }
 
 impl SharedLoad<'_> {
@@ -255,9 +268,7 @@ async fn do_tasks<C: Connect>(
     shared: &SharedLoad<'_>,
 ) -> Result<TableSums, LoadError> {
     let mut session = connect.connect_or(LoadError::Connect).await?;
-    // sql_mode: the escapes of LOAD DATA must mean what they say.
-    let set =
-        "SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0, sql_mode = ''";
+    let set = "SET unique_checks = 0, foreign_key_checks = 0, autocommit = 0";
     session.query(set).await.map_err(failed("preparing a session"))?;
     let mut sums = TableSums::default();
     while let Some(task) = shared.next_task() {
@@ -318,9 +329,16 @@ async fn try_chunk<S: Session>(
     shared: &SharedLoad<'_>,
     chunk: Chunk,
 ) -> SessionResult<Result<ChunkSummary, LoadError>> {
-    let (stored, summary) = match shared.is_local_infile {
-        true => load_local(session, shared, chunk).await?,
-        false => insert(session, shared, chunk).await?,
+    let sent = match shared.is_local_infile.load(Ordering::Relaxed) {
+        true => load_local(session, shared, chunk).await,
+        false => insert(session, shared, chunk).await,
+    };
+    let (stored, summary) = match sent {
+        Err(error) if error.is_file_refused() => {
+            shared.is_local_infile.store(false, Ordering::Relaxed);
+            insert(session, shared, chunk).await?
+        }
+        sent => sent?,
     };
     let Some(summary) = summary else {
         session.query("ROLLBACK").await?;

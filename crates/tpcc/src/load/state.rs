@@ -36,8 +36,6 @@ pub(crate) async fn prepare<S: Session>(
     options: &LoadOptions,
 ) -> Result<PreparedSchema, LoadError> {
     let schema = database::schema_name(session).await?;
-    // It waits while others load.
-    session.query("SET SESSION autocommit = 1, wait_timeout = 2147483").await?;
     let unlocked = match take_lock(session, &lock_name(&schema), LOCK_WAIT).await? {
         Lock::Held => None,
         Lock::Busy => return Err(LoadError::Locked { schema }),
@@ -98,6 +96,13 @@ pub(crate) async fn require_alone<S: Session>(
         1 => Ok(()),
         _ => Err(LoadError::Locked { schema }),
     }
+}
+
+/// Releases the lock of the schema's load, where this session has it.
+pub(crate) async fn release_lock<S: Session>(session: &mut S) -> Result<(), LoadError> {
+    let schema = database::schema_name(session).await?;
+    session.query(&format!("DO RELEASE_LOCK('{}')", lock_name(&schema))).await?;
+    Ok(())
 }
 
 async fn integer<S: Session>(session: &mut S, sql: &str) -> Result<i64, LoadError> {

@@ -21,10 +21,10 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 /// A buffer is full once it holds this much; the last row or order may exceed it by some KiB.
 const FILL_BYTES: usize = 128 << 10;
-/// An INSERT ends once it holds this much. Below 1 MB with its last order, so below every default
-/// of `max_allowed_packet` (4 MB in MySQL 5.6 and 5.7), and long enough that the statement's own
-/// cost vanishes.
-const INSERT_BYTES: usize = 960 << 10;
+/// An INSERT ends once it holds this much. Below 64 KiB with its last order, so below any
+/// `max_allowed_packet` that a server runs with, and long enough that the statement's own cost is
+/// little.
+const INSERT_BYTES: usize = 48 << 10;
 
 /// What a database is populated with. Equal values give equal bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +197,7 @@ pub struct Inserts {
 }
 
 impl Inserts {
-    /// The next statement, 1 MB at most; `None` where there are no more rows.
+    /// The next statement, 64 KiB at most; `None` where there are no more rows.
     pub fn next_statement(&mut self) -> Option<&str> {
         if self.rows.is_over {
             return None;

@@ -82,9 +82,8 @@ impl Statements {
             StatementSet::Clauses { style: Style::Batched, .. } => {
                 Statements::Sets(Sets::prepare(session).await?)
             }
-            // What a CALL will return is not known when it is prepared.
             StatementSet::Clauses { style: Style::Procedures, .. } => {
-                return Procedures::prepare(session).await.map(Statements::Procedures);
+                Statements::Procedures(Procedures::prepare(session).await?)
             }
             StatementSet::TpccMysql { .. } => {
                 Statements::TpccMysql(TpccMysql::prepare(session).await?)
@@ -101,20 +100,15 @@ impl<S: Session> PreparedSession<S> {
     /// # Errors
     /// Where the server refuses a statement; a missing table is error 1146.
     pub async fn open(mut session: S, set: StatementSet) -> SessionResult<PreparedSession<S>> {
-        // Strict: a value that does not fit is an error and not another value. The time-out is the
-        // server's largest.
-        let (isolation, set_up) = match set {
-            StatementSet::Clauses { isolation, .. } => (
-                Some(isolation),
-                "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = \
-                 2147483",
-            ),
-            StatementSet::TpccMysql { isolation } => (isolation, "SET SESSION autocommit = 0"),
+        let isolation = match set {
+            StatementSet::Clauses { isolation, .. } => Some(isolation),
+            StatementSet::TpccMysql { isolation } => isolation,
         };
         if let Some(isolation) = isolation {
             set_isolation(&mut session, isolation).await?;
         }
-        session.query(set_up).await?;
+        // The character set of the tables, so that neither side converts.
+        session.query("SET NAMES latin1, autocommit = 0").await?;
         let statements = Statements::prepare(&mut session, set).await?;
         session.set_pipelined(matches!(
             set,

@@ -70,7 +70,7 @@ impl Connection {
         let width = match payload.first() {
             Some(0x00) => return Status::of_ok(&payload[1..]),
             Some(0xff) => return Err(packet::server_error(&payload[1..])),
-            Some(0xfb) => return Err(malformed("the server asks for a file")),
+            Some(0xfb) => return self.refuse_file().await,
             _ => {
                 let (width, described) = self.protocol.result_head(payload)?;
                 if described {
@@ -79,6 +79,10 @@ impl Connection {
                 width
             }
         };
+        if !self.keeps_rows {
+            let more = self.skip_rows().await?;
+            return Ok(Status { width, more, ..Status::default() });
+        }
         let rows_start = self.parsed;
         let more = self.read_rows(width).await?;
         let row_bytes = self.parsed - rows_start;
@@ -104,6 +108,82 @@ impl Connection {
         Ok(())
     }
 
+    /// The server asks for a file of this machine (LOAD DATA LOCAL in a workload's SQL): it gets an
+    /// empty one, and the statement an error, as those of other clients that send no files.
+    async fn refuse_file(&mut self) -> SessionResult<Status> {
+        const LOCAL_INFILE_REJECTED: u16 = 2068;
+        let empty = [0, 0, 0, self.sequence];
+        self.transport.send(&empty).await.map_err(lost)?;
+        let range = self.packet().await?;
+        if self.input[range.clone()].first() == Some(&0xff) {
+            return Err(packet::server_error(&self.input[range.start + 1..range.end]));
+        }
+        Err(SessionError::Server {
+            code: LOCAL_INFILE_REJECTED,
+            sqlstate: "HY000".to_owned(),
+            message: "LOAD DATA LOCAL INFILE: a workload's statements are sent no files".to_owned(),
+        })
+    }
+
+    /// Reads rows of any size to their end and keeps none; true where another answer follows.
+    async fn skip_rows(&mut self) -> SessionResult<bool> {
+        loop {
+            let len = self.head_of_packet(1).await?;
+            if len < PACKET_MAX && matches!(self.input[self.parsed + 4], 0xfe | 0xff) {
+                let range = self.packet().await?;
+                return self.after_rows(range);
+            }
+            let mut len = self.skip_packet(len).await?;
+            // The next packet goes on where one is as large as can be.
+            while len > PACKET_MAX {
+                len = self.head_of_packet(0).await?;
+                self.skip_packet(len).await?;
+            }
+        }
+    }
+
+    /// The length of the next packet, of which the head and so many bytes have come.
+    async fn head_of_packet(&mut self, bytes: usize) -> SessionResult<usize> {
+        while self.filled - self.parsed < 4 + bytes {
+            self.forget_parsed();
+            self.receive().await?;
+        }
+        let [a, b, c] = [0, 1, 2].map(|byte| self.input[self.parsed + byte]);
+        Ok(u32::from_le_bytes([a, b, c, 0]) as usize)
+    }
+
+    /// Lets a packet of this length pass, and returns its length.
+    async fn skip_packet(&mut self, len: usize) -> SessionResult<usize> {
+        let mut rest = 4 + len;
+        loop {
+            let there = rest.min(self.filled - self.parsed);
+            self.parsed += there;
+            rest -= there;
+            if rest == 0 {
+                return Ok(len);
+            }
+            self.forget_parsed();
+            self.receive().await?;
+        }
+    }
+
+    /// Makes room: of an answer that is not kept, nobody points to what was read.
+    fn forget_parsed(&mut self) {
+        self.input.copy_within(self.parsed..self.filled, 0);
+        self.filled -= self.parsed;
+        self.parsed = 0;
+        self.answer_start = 0;
+    }
+
+    /// The packet after the last row: does another answer follow?
+    fn after_rows(&self, range: Range<usize>) -> SessionResult<bool> {
+        let payload = &self.input[range];
+        match payload.first() {
+            Some(0xff) => Err(packet::server_error(&payload[1..])),
+            _ => self.protocol.more_after_rows(&payload[1..]),
+        }
+    }
+
     /// Reads rows to their end; true where another answer follows.
     async fn read_rows(&mut self, width: usize) -> SessionResult<bool> {
         let statement = self.pending.front().and_then(|pending| pending.statement);
@@ -111,10 +191,7 @@ impl Connection {
             let range = self.packet().await?;
             let payload = &self.input[range.clone()];
             match payload.first() {
-                Some(0xfe) if payload.len() < PACKET_MAX => {
-                    return self.protocol.more_after_rows(&payload[1..]);
-                }
-                Some(0xff) => return Err(packet::server_error(&payload[1..])),
+                Some(0xfe | 0xff) if payload.len() < PACKET_MAX => return self.after_rows(range),
                 _ => {}
             }
             let reader = PacketReader::within(&self.input, range);

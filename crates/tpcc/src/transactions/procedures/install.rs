@@ -77,10 +77,6 @@ async fn install_missing<S: Session>(session: &mut S) -> Result<bool, InstallErr
             }
             _ => {}
         }
-        if !made {
-            // A procedure keeps the mode of the session that made it.
-            session.query("SET SESSION sql_mode = 'STRICT_TRANS_TABLES'").await?;
-        }
         made = true;
         session.query(&format!("DROP PROCEDURE IF EXISTS {name}")).await?;
         // Characteristics stand between parameters and body.

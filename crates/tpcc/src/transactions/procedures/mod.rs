@@ -39,7 +39,6 @@ impl Procedures {
     pub(super) const PREPARED: u32 = Statements::COUNT;
 
     pub(super) async fn prepare<S: Session>(session: &mut S) -> SessionResult<Procedures> {
-        session.query(text::SET_UP).await?;
         Ok(Procedures {
             statements: Statements::prepare(session).await?,
             before: Vec::with_capacity(256),

@@ -151,10 +151,6 @@ const FIND_CUSTOMER: &str = "
              END IF;
            END IF;";
 
-/// Room for the numbers of all customers of a name in `FIND_CUSTOMER`: MySQL's default is 1,024
-/// bytes, and it may be less.
-pub(super) const SET_UP: &str = "SET SESSION group_concat_max_len = 65536";
-
 /// Columns of the address of a warehouse or district, behind its prefix, and their types.
 const ADDRESS: [(&str, &str); 6] = [
     ("name", "VARCHAR(10)"),

@@ -1,0 +1,166 @@
+//! Servers that give their sessions other defaults than MySQL does: what mydyno's own statements
+//! rest on, they set. And what stands between it and the server: a proxy that refuses commands.
+
+use crate::support::{
+    Held, Proxy, Server, directory, execute, list, mydyno, number, text, until, value,
+};
+use serde_json::Value;
+use std::path::Path;
+
+/// Server variables and values that others run with. An engine that does not know one has no such
+/// trouble.
+const ODD: [(&str, &str); 21] = [
+    ("autocommit", "0"),
+    ("completion_type", "2"),
+    ("default_storage_engine", "MyISAM"),
+    ("explicit_defaults_for_timestamp", "0"),
+    ("foreign_key_checks", "0"),
+    ("group_concat_max_len", "4"),
+    ("max_allowed_packet", "65536"),
+    ("max_execution_time", "5"),
+    ("max_join_size", "100"),
+    ("max_statement_time", "0.005"),
+    (
+        "sql_mode",
+        "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH,ONLY_FULL_GROUP_BY,IGNORE_SPACE'",
+    ),
+    ("sql_generate_invisible_primary_key", "1"),
+    ("sql_safe_updates", "1"),
+    ("sql_select_limit", "3"),
+    ("time_zone", "'-07:00'"),
+    ("transaction_isolation", "'SERIALIZABLE'"),
+    ("tx_isolation", "'SERIALIZABLE'"),
+    ("tx_read_only", "1"),
+    ("unique_checks", "0"),
+    ("wait_timeout", "2"),
+    // The last, as nobody writes after it.
+    ("transaction_read_only", "1"),
+];
+
+const UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
+
+/// Sets what the engine knows of them; returns whether it knew any.
+fn set(dsn: &str, values: &[(&str, &str)]) -> bool {
+    let mut session = Held::open(dsn);
+    let mut is_known = false;
+    for (variable, value) in values {
+        match session.try_query(&format!("SET GLOBAL {variable} = {value}")) {
+            Err(error) => assert_eq!(error.code(), Some(UNKNOWN_SYSTEM_VARIABLE), "{error}"),
+            Ok(_) => is_known = true,
+        }
+    }
+    is_known
+}
+
+/// Loads, runs in every style and as text, and checks.
+fn works(server: &Server, work: &Path, what: &str) {
+    let run = |arguments: &[&str], dsn: &str| {
+        let ran = mydyno(arguments).and_args(["--dsn", dsn, "--json"]).in_directory(work);
+        ran.run().exits(0).json()
+    };
+    run(&["load", "-w", "1", "--force"], &server.dsn);
+    for style in ["statements", "pipelined", "batched", "procedures", "statements --no-prepare"] {
+        let words: Vec<&str> =
+            "run -c 2 --warmup 0 --window 1s --style".split(' ').chain(style.split(' ')).collect();
+        let summary = run(&words, &server.dsn);
+        let driver = number(&summary, "/new_orders_committed_by_driver");
+        assert!(driver > 0, "{what}, {style}: {summary:#}");
+        assert_eq!(number(&summary, "/new_orders_in_database"), driver, "{what}, {style}");
+        assert!(list(&summary, "/errors").is_empty(), "{what}, {style}: {summary:#}");
+    }
+    let checked = run(&["check"], &server.dsn);
+    let checks = list(&checked, "/checks");
+    assert!(checks.len() == 18 && checks.iter().all(|check| check["passed"] == true), "{what}");
+    let sbtest = server.schema("sbtest");
+    let tables = "--workload sysbench-oltp --tables 1 --table-size 500 --force";
+    run(&["load"].into_iter().chain(tables.split(' ')).collect::<Vec<_>>(), &sbtest);
+    let words = "run --workload sysbench-oltp -c 2 --warmup 0 --window 1s";
+    let summary = run(&words.split(' ').collect::<Vec<_>>(), &sbtest);
+    // Its statements are those of the server's users, and so may be too long for it.
+    let passing = |error: &Value| ["1213", "1317", "1969", "3024"].contains(&text(error, "/code"));
+    assert!(list(&summary, "/errors").iter().all(passing), "{what}: {summary:#}");
+}
+
+/// Also what `load` makes of it: rows that are there, and transactional tables.
+fn all_at_once(engine: &str) {
+    let server = Server::quick(engine, &[]);
+    let work = directory();
+    assert!(set(&server.dsn, &ODD));
+    works(&server, work.path(), engine);
+    let engines = "SELECT GROUP_CONCAT(DISTINCT engine) FROM information_schema.tables \
+                   WHERE table_schema = 'tpcc'";
+    assert_eq!(value(&server.dsn, engines), "InnoDB");
+}
+
+#[test]
+fn on_mysql_8_0() {
+    all_at_once("mysql-8.0");
+}
+
+#[test]
+#[ignore = "make soak"]
+fn on_other_engines() {
+    for engine in ["mysql-5.7", "mysql-9.7", "mariadb-10.11", "mariadb-11.8", "xtradb-5.6"] {
+        all_at_once(engine);
+    }
+}
+
+#[test]
+#[ignore = "make soak"]
+fn one_after_the_other() {
+    for engine in ["mysql-8.0", "mariadb-11.8"] {
+        let server = Server::quick(engine, &[]);
+        let work = directory();
+        for odd @ (variable, _) in ODD {
+            if set(&server.dsn, &[odd]) {
+                works(&server, work.path(), &format!("{engine}, {variable}"));
+                set(&server.dsn, &[(variable, "DEFAULT")]);
+            }
+        }
+        mydyno(["check", "--acid", "--dsn", &server.dsn]).in_directory(work.path()).run().exits(0);
+    }
+}
+
+/// Its statements read the columns that they were prepared with: other ones are an error by name,
+/// and are prepared anew; no value is taken for another.
+#[test]
+fn a_column_that_changes_its_type_in_mid_run() {
+    let server = Server::loaded("mysql-8.0", &[]);
+    let work = directory();
+    let mut running = mydyno(["run", "--dsn", &server.dsn, "--json", "--check"])
+        .and_args("-c 2 --warmup 0 --window 8s --interval 1s".split(' '))
+        .in_directory(work.path())
+        .spawn();
+    running.until_measuring(work.path());
+    execute(&server.dsn, ["ALTER TABLE tpcc.stock MODIFY s_quantity INT"]);
+    let committed = "SELECT COUNT(*) FROM tpcc.new_orders";
+    let then = value(&server.dsn, committed);
+    until("orders after it", || value(&server.dsn, committed) != then);
+    let summary = running.wait().exits(0).json();
+    assert_eq!(
+        value(&server.dsn, "SELECT COUNT(*) FROM order_line WHERE LENGTH(ol_dist_info) <> 24"),
+        "0"
+    );
+    let known = |error: &Value| ["unexpected_answer", "1213"].contains(&text(error, "/code"));
+    assert!(list(&summary, "/errors").iter().all(known), "{summary:#}");
+}
+
+/// As ProxySQL and MaxScale do, each for some commands.
+#[test]
+fn a_proxy_that_refuses_commands() {
+    let server = Server::quick("mysql-5.7", &[]);
+    let work = directory();
+    let run = |arguments: &str, proxy: &Proxy| {
+        let dsn = server.dsn.replace(&server.port.to_string(), &proxy.port.to_string());
+        mydyno(arguments.split(' ')).and_args(["--dsn", &dsn]).in_directory(work.path()).run()
+    };
+    const COM_QUERY: u8 = 3;
+    const COM_STMT_PREPARE: u8 = 22;
+    let without_files = Proxy::to(server.port, COM_QUERY, b"LOAD DATA LOCAL");
+    let loaded = run("load -w 1 --json", &without_files).exits(0).says(&["multi-row INSERT"]);
+    assert_eq!(text(&loaded.json(), "/method"), "inserts");
+    let without_prepare = Proxy::to(server.port, COM_STMT_PREPARE, b"");
+    let drive = "run -c 2 --warmup 0 --window 1s --check";
+    run(drive, &without_prepare).exits(4).says(&["1047"]);
+    run(&format!("{drive} --no-prepare"), &without_prepare).exits(0);
+}
