@@ -213,3 +213,6 @@ impl<S: Session> PreparedSession<S> {
         result
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

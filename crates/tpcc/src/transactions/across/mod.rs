@@ -247,3 +247,6 @@ fn lost(code: &'static str, why: impl fmt::Display) -> Failed {
     let kind = FailureKind::Lost { in_doubt: false };
     Failed { kind, code: code.into(), message: why.to_string() }
 }
+
+#[cfg(test)]
+mod tests;
