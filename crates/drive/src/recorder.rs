@@ -441,6 +441,35 @@ mod tests {
     }
 
     #[test]
+    fn what_begins_with_the_window_is_of_it() {
+        let mut recorder = Recorder::new(TYPES, &schedule());
+        committed(&mut recorder, 1_500, 1_600);
+        assert_eq!(recorder.totals.begun_before_window[1].count(), 0);
+        committed(&mut recorder, 1_499, 1_601);
+        assert_eq!(recorder.totals.begun_before_window[1].count(), 1);
+        // What begins with its end was never in flight at that.
+        committed(&mut recorder, 4_000, 4_100);
+        assert_eq!(recorder.totals.in_flight[1].count(), 0);
+        committed(&mut recorder, 3_999, 4_101);
+        assert_eq!(recorder.totals.in_flight[1].count(), 1);
+        assert_eq!(recorder.totals.in_flight[1].max_ns, 1);
+    }
+
+    #[test]
+    fn what_is_throughput_is_counted_by_database() {
+        let mut recorder = Recorder::new(TYPES, &schedule());
+        for (of, server) in [(0, 2), (0, 2), (0, 0), (1, 1)] {
+            let operated = Operated { server, begin_ns: 1, end_ns: 2, ..Operated::default() };
+            let (of, statements) = (TransactionType(of), StatementTimes::default());
+            recorder.ended_well(of, &Attempt::Committed, operated, statements, |_| {});
+        }
+        let mut interval = recorder.finish(3).remove(0);
+        assert_eq!(interval.primary, [1, 0, 2], "payments are none");
+        interval.merge(&interval.clone());
+        assert_eq!(interval.primary, [2, 0, 4]);
+    }
+
+    #[test]
     fn an_early_end_cuts_the_interval_under_way() {
         let schedule = schedule();
         let mut recorder = Recorder::new(TYPES, &schedule);

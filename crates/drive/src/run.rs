@@ -523,3 +523,6 @@ impl Dispatcher {
         self.report
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -144,5 +144,7 @@ mod tests {
         };
         assert_eq!([of(0, 0), of(1, 0), of(2, 0)], [(0, Some(1)), (0, Some(2)), (0, Some(1))]);
         assert_eq!(of(0, 1), (0, Some(2)));
+        let alone = Schemas::new("a", Vec::new(), Topology::PrimaryReplicas);
+        assert_eq!(alone.reads_from(opening(0, 0)), None);
     }
 }

@@ -133,15 +133,16 @@ impl SilenceWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::{Silence, Silences, common};
+    use super::{Silence, SilenceWatch, Silences, common};
     use crate::client::{Attempt, TransactionInfo, TransactionType};
-    use crate::interval::Interval;
+    use crate::interval::{Interval, Phase};
     use crate::merge::Merge;
     use crate::recorder::{Operated, Recorder};
     use crate::schedule::Schedule;
     use crate::timed::StatementTimes;
     use base::{Instant, Random};
     use std::sync::Arc;
+    use std::time::Duration;
 
     const S: u64 = 1_000_000_000;
 
@@ -158,6 +159,7 @@ mod tests {
         assert_eq!(common(&mine, &theirs), expected);
         assert_eq!(common(&theirs, &mine), expected);
         assert!(common(&mine, &[]).is_empty());
+        assert!(common(&[silence(0, 4, 0, 1)], &[silence(4, 8, 4, 1)]).is_empty(), "they touch");
     }
 
     #[test]
@@ -174,6 +176,35 @@ mod tests {
         assert_eq!(silences.open.map(|of| of.busy_ns()), Some(0));
         assert_eq!(silences.clone().longer_than(0), [silence(0, 1, 0, 4), silence(1, 13, 3, 6)]);
         assert_eq!(silences.longer_than(2 * S), [silence(1, 13, 3, 6)]);
+    }
+
+    /// As of a run whose transactions take a twentieth of a second, then two.
+    #[test]
+    fn a_watch_tells_of_what_is_long_beside_the_transactions() {
+        let mut watch = SilenceWatch::default();
+        let mut second = 0;
+        let mut take = |watch: &mut SilenceWatch, silences, ended_ns: Option<u64>| {
+            let interval_ns = second * S..(second + 1) * S;
+            second += 1;
+            let mut interval = Interval::new(TYPES, Phase::Window, interval_ns);
+            interval.silences = silences;
+            ended_ns.into_iter().for_each(|ns| interval.transactions[0].latency.record(ns));
+            watch.take(&interval);
+        };
+        take(&mut watch, vec![], Some(S / 20));
+        assert_eq!(watch.now(), None);
+        take(&mut watch, vec![silence(1, 2, 1, 3)], None);
+        assert_eq!(watch.now(), Some((Duration::from_secs(1), 3)), "of the least length");
+        take(&mut watch, vec![silence(2, 3, 2, 4)], None);
+        assert_eq!(watch.now(), Some((Duration::from_secs(2), 4)));
+        take(&mut watch, vec![], Some(2 * S));
+        assert_eq!(watch.now(), None, "one has ended");
+        // Two seconds are nothing now.
+        take(&mut watch, vec![silence(4, 5, 4, 3)], None);
+        take(&mut watch, vec![silence(5, 6, 5, 3)], None);
+        assert_eq!(watch.now(), None);
+        let idle = SilenceWatch::default();
+        assert_eq!(idle.now(), None);
     }
 
     const TYPES: &[TransactionInfo] = &[TransactionInfo {

@@ -186,4 +186,19 @@ mod tests {
         assert_eq!((rest.count(), rest.sum_ns), (times.count(), times.sum_ns));
         assert_eq!(rest.without(&times).count(), 0);
     }
+
+    #[test]
+    fn the_longest_of_the_rest_is_known_to_the_histograms_digits() {
+        let of = |all: &[u64]| {
+            let mut times = Times::default();
+            all.iter().for_each(|ns| times.record(*ns));
+            times
+        };
+        let (short, long, endless) = (1_000_000, 5_000_000, u64::MAX / 4);
+        let rest = of(&[short, long]).without(&of(&[long]));
+        assert!(rest.max_ns.abs_diff(short) < short / 1_000, "{}", rest.max_ns);
+        // What the histogram cannot hold keeps its own.
+        let rest = of(&[short, long, endless]).without(&of(&[long]));
+        assert_eq!((rest.max_ns, rest.out_of_bounds), (endless, 1));
+    }
 }

@@ -181,109 +181,16 @@ fn classify(failure: &TransactionError) -> Failed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scripted::{Reply, ScriptedServer, now};
     use crate::transactions::StatementSet;
     use crate::{InputSource, RunConstants, Transaction};
-    use base::{
-        Answer, Param, Random, RowSource, SessionError, SessionResult, SqlValue, StatementId,
-        Warehouses,
-    };
-    use std::convert::Infallible;
+    use base::{Random, SessionError, Warehouses};
     use std::future::Future;
     use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
+    use std::task::{Context, Waker};
 
-    /// A server that answers so many more commands, each with a row of sevens, and is silent then.
-    struct Silent {
-        answers: u64,
-        prepared: u32,
-        queued: usize,
-        sent: u64,
-    }
-
-    const ROW: [SqlValue; 12] = [SqlValue::Int(7); 12];
-
-    impl Session for Silent {
-        fn queue(&mut self, _: StatementId, _: &[Param<'_>]) -> SessionResult<()> {
-            self.queued += 1;
-            Ok(())
-        }
-
-        fn queue_query(&mut self, _: &str) -> SessionResult<()> {
-            self.queued += 1;
-            Ok(())
-        }
-
-        async fn answer(&mut self) -> SessionResult<Answer<'_>> {
-            self.sent += 1;
-            if self.sent > self.answers {
-                std::future::pending::<()>().await;
-            }
-            self.queued -= 1;
-            let (width, cells) =
-                if self.answers < u64::MAX { (12, &ROW[..]) } else { (0, &[][..]) };
-            let (last_insert_id, affected_rows) = (0, 1);
-            Ok(Answer { last_insert_id, affected_rows, width, cells, bytes: &[], more: false })
-        }
-
-        async fn discard(&mut self) -> SessionResult<()> {
-            self.queued = 0;
-            Ok(())
-        }
-
-        fn unanswered(&self) -> usize {
-            self.queued
-        }
-
-        fn set_pipelined(&mut self, _: bool) {}
-
-        async fn forget_prepared(&mut self) -> SessionResult<()> {
-            Ok(())
-        }
-
-        async fn prepare_kind(&mut self, _: &'static str, _: &str) -> SessionResult<StatementId> {
-            self.prepared += 1;
-            Ok(StatementId(self.prepared - 1))
-        }
-
-        async fn all_prepared(&mut self) -> SessionResult<()> {
-            Ok(())
-        }
-
-        fn statements(&self) -> u64 {
-            self.sent
-        }
-
-        async fn load_local(&mut self, _: &str, _: &mut dyn RowSource) -> SessionResult<u64> {
-            panic!("no transaction loads")
-        }
-    }
-
-    impl Silent {
-        fn after(answers: u64) -> Silent {
-            Silent { answers, prepared: 0, queued: 0, sent: 0 }
-        }
-    }
-
-    impl Connect for Silent {
-        type Session = Silent;
-        type Error = Infallible;
-
-        async fn connect(&self) -> Result<Silent, Infallible> {
-            Ok(Silent::after(self.answers))
-        }
-
-        fn may_pass(_: &Infallible) -> bool {
-            false
-        }
-
-        async fn close(_: Silent) {}
-    }
-
-    fn now<T>(future: impl Future<Output = T>) -> T {
-        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(value) => value,
-            Poll::Pending => panic!("it waits"),
-        }
+    fn no_rows() -> ScriptedServer {
+        ScriptedServer::of_replies(Vec::new())
     }
 
     /// A payment whose answer a load does not wait for any longer may be there or not, whichever
@@ -293,12 +200,13 @@ mod tests {
         let constants = RunConstants::for_run(None, 1);
         let mut source = InputSource::new(Random::new(1, &[1]), constants, Warehouses(1), None);
         let payment = source.input_of(Transaction::Payment);
-        for answers in [1, 2] {
-            let witness = Arc::new(now(Witness::begin(&mut Silent::after(u64::MAX))).unwrap());
-            let session = Timed::new(Silent::after(answers));
+        for silent in ["update_warehouse", "select_warehouse"] {
+            let witness = Arc::new(now(Witness::begin(&mut no_rows().session())).unwrap());
+            let session =
+                Timed::new(ScriptedServer::of_replies(vec![(silent, Reply::Silence)]).session());
             let statements = StatementSet::TpccMysql { isolation: None };
             let terminal = now(PreparedSession::open(session, statements)).unwrap();
-            let mut client = TerminalClient::<Silent> {
+            let mut client = TerminalClient::<ScriptedServer> {
                 server: 0,
                 terminal,
                 beside: Beside::Nothing,
@@ -308,10 +216,10 @@ mod tests {
             {
                 let mut attempt = pin!(client.attempt(&payment));
                 let polled = attempt.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-                assert!(polled.is_pending(), "after {answers} answers");
+                assert!(polled.is_pending(), "at {silent}");
             }
-            let report = now(witness.compare_with(&mut Silent::after(u64::MAX))).unwrap();
-            assert_eq!(report.rows[1].in_doubt, 1, "after {answers} answers");
+            let report = now(witness.compare_with(&mut no_rows().session())).unwrap();
+            assert_eq!(report.rows[1].in_doubt, 1, "at {silent}");
         }
     }
 

@@ -177,9 +177,9 @@ fn counter(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::{Delivery, InputSource};
+    use crate::input::{Delivery, InputSource, Payment};
     use crate::random::RunConstants;
-    use base::{DateTime, Random};
+    use base::{Cents, DateTime, Random};
 
     fn counted(warehouses: u32, transactions: u32) -> InputCounters {
         let mut counters = WorkloadCounters::default();
@@ -225,11 +225,72 @@ mod tests {
         assert!(chance_high > allowed_high, "the band is narrower than chance");
     }
 
+    /// As wide as 3.29 standard deviations on each side.
+    #[test]
+    fn chance_is_narrower_the_more_was_counted() {
+        let counters = InputCounters {
+            new_orders: 40_000,
+            lines: 400_000,
+            deliveries: 50,
+            skipping_deliveries: 1,
+            ..InputCounters::default()
+        };
+        let shares = counters.shares(Warehouses(2));
+        let band = |name: &str| {
+            let judged = &shares.iter().find(|share| share.name == name).unwrap().judged;
+            [judged.chance_low, judged.chance_high].map(Option::unwrap)
+        };
+        let assert_near = |band: [f64; 2], middle: f64, spread: f64| {
+            let is_near = |a: f64, b: f64| (a - b).abs() < 1e-6;
+            assert!(is_near(band[0], middle - spread) && is_near(band[1], middle + spread));
+        };
+        assert_near(band("rollback_share"), 0.01, SPREAD * (0.01f64 * 0.99 / 40_000.0).sqrt());
+        assert_near(band("lines_per_order"), 10.0, SPREAD * (10.0f64 / 40_000.0).sqrt());
+        assert_near(band("remote_line_share"), 0.01, SPREAD * (0.01f64 * 0.99 / 400_000.0).sqrt());
+        // Of none that were counted, no share is impossible.
+        assert_eq!(band("remote_payment_share"), [0.0, 1.0]);
+        // One delivery may skip, however few there are; else one of a hundred.
+        assert_eq!(band("skipped_delivery_share"), [0.0, 0.02]);
+        let many = InputCounters { deliveries: 1_000, ..counters }.shares(Warehouses(2));
+        let most = many.iter().find(|share| share.name == SKIPPED_DELIVERIES).unwrap();
+        assert_eq!(most.judged.allowed_high, Some(0.01));
+    }
+
+    #[test]
+    fn a_payment_of_another_warehouses_customer_is_remote() {
+        let payment = |customer_warehouse, customer| {
+            Input::Payment(Payment {
+                warehouse: 1,
+                district: 2,
+                customer_warehouse,
+                customer_district: 3,
+                customer,
+                amount: Cents(1_250),
+                entered: DateTime::now(),
+            })
+        };
+        let mut counters = InputCounters::default();
+        for payment in [payment(1, CustomerKey::Number(7)), payment(2, CustomerKey::LastName(7))] {
+            counters.add(&payment, Outcome::Committed);
+        }
+        let wanted = InputCounters {
+            payments: 2,
+            remote_payments: 1,
+            payments_by_name: 1,
+            payment_cents: 2_500,
+            ..InputCounters::default()
+        };
+        assert_eq!(counters, wanted);
+    }
+
     #[test]
     fn one_warehouse_has_no_remote_counters() {
         let shares = counted(1, 400).shares(Warehouses(1));
         let names: Vec<_> = shares.iter().map(|share| &share.name).collect();
         assert!(!names.iter().any(|name| name.starts_with("remote")), "{names:?}");
+        let of_two = counted(2, 400).shares(Warehouses(2));
+        let remote = of_two.iter().filter(|share| share.name.starts_with("remote"));
+        assert_eq!(remote.count(), 2);
         let nothing = InputCounters::default().shares(Warehouses(1));
         assert_eq!(nothing[0].judged.value, None);
     }

@@ -445,22 +445,4 @@ const OLDEST_OPEN_ORDERS_SQL: &str = "SELECT CAST(SUM(COALESCE((SELECT no_o_id F
 const PAYMENT_CENTS_SQL: &str = "SELECT CAST(SUM(w_ytd) * 100 AS SIGNED) FROM warehouse";
 
 #[cfg(test)]
-mod tests {
-    use super::Database;
-    use base::{WarehouseRange, Warehouses};
-
-    #[test]
-    fn a_load_has_a_chunk_of_items_and_eight_for_a_warehouse() {
-        let database = Database {
-            warehouses: Warehouses(5),
-            range: WarehouseRange::all(Warehouses(5)),
-            seed: None,
-            c_load: None,
-            foreign_keys: false,
-            partitions: 0,
-            history_key: false,
-            driven_by_tpcc_mysql: false,
-        };
-        assert_eq!(database.chunks(), 41);
-    }
-}
+mod tests;

@@ -18,6 +18,8 @@ pub mod population;
 pub mod probe;
 pub mod random;
 pub mod schema;
+#[cfg(test)]
+mod scripted;
 mod shards;
 pub mod terminal_times;
 pub mod transactions;

@@ -281,6 +281,41 @@ mod tests {
         }
     }
 
+    /// On each side as wide as 3.29 standard deviations of what a right run gives.
+    #[test]
+    fn chance_is_narrower_the_longer_the_run() {
+        assert_eq!(WINDOW_MIN, Duration::from_secs(7_200));
+        let inputs = InputCounters::default();
+        let run = measured(&inputs);
+        let is_near = |band: Option<f64>, wanted: f64| (band.unwrap() - wanted).abs() < 1e-9;
+        let throughput = run.throughput().unwrap().judged;
+        let spread = 3.29 * run.ceiling.nopm_deviation;
+        assert!(is_near(throughput.chance_low, (run.ceiling.nopm - spread) / 10.0));
+        assert!(is_near(throughput.chance_high, (run.ceiling.nopm + spread) / 10.0));
+        let bounds = (throughput.allowed_low, throughput.allowed_high);
+        assert_eq!(bounds, (Some(9.0), Some(12.86)));
+        let dealt = 10.0 / 23.0;
+        let share = run.share(Transaction::Payment).unwrap().judged;
+        let spread = 3.29 * (dealt * (1.0 - dealt) / 2_300.0f64).sqrt();
+        assert!(is_near(share.chance_low, dealt - spread));
+        assert!(is_near(share.value, 1_000.0 / 2_300.0));
+        assert!(run.share(Transaction::NewOrder).is_none());
+        // 10,000 times, so a standard error of a hundredth.
+        let think = run.think(Transaction::OrderStatus).judged;
+        assert!(is_near(think.chance_low, 10.0 * (1.0 - 0.0329)));
+    }
+
+    #[test]
+    fn a_percentile_may_lie_a_little_below_the_mean() {
+        let inputs = InputCounters::default();
+        let mut run = measured(&inputs);
+        for (mean_s, least) in [(0.05, 0.0), (2.0, 1.9)] {
+            run.response[1].mean_s = mean_s;
+            let judged = run.above_mean(Transaction::Payment).judged;
+            assert!((judged.allowed_low.unwrap() - least).abs() < 1e-9, "{mean_s}");
+        }
+    }
+
     #[test]
     fn inactive_warehouses_raise_what_the_active_ones_have_to_do() {
         let inputs = InputCounters::default();

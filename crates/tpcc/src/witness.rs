@@ -227,7 +227,51 @@ fn compare(told: &[WitnessRecord], mut found: HashMap<Witnessed, u32>) -> Witnes
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Delivery;
+    use crate::CustomerId;
+    use crate::input::{CustomerKey, Delivery, NewOrder, OrderLine, Payment, StockLevel};
+    use crate::scripted::{Reply, ScriptedServer, now};
+    use base::Cents;
+
+    /// Of two orders of a customer one is missing, a payment has an amount in cents, and a delivery
+    /// has skipped three districts.
+    #[test]
+    fn what_was_told_is_held_against_the_rows_that_came() {
+        let lines = [OrderLine { item: 5, supply_warehouse: 1, quantity: 1, number: 1 }; 5];
+        let customer = CustomerId { warehouse: 1, district: 2, number: 3 };
+        let order = Input::NewOrder(NewOrder::of_lines(customer, AT, &lines));
+        let payment = Input::Payment(Payment {
+            warehouse: 1,
+            district: 2,
+            customer_warehouse: 3,
+            customer_district: 4,
+            customer: CustomerKey::Number(7),
+            amount: Cents(1_250),
+            entered: AT,
+        });
+        let delivery = Input::Delivery(Delivery { warehouse: 1, carrier: 4, delivered: AT });
+        let database = |orders: u32, payments: u32, delivered: u32| {
+            let rows = |row: String, count: u32| {
+                Reply::rows((count > 0).then(|| format!("{row}|{count}")))
+            };
+            ScriptedServer::of_replies(vec![
+                ("ol_delivery_d", rows(format!("1|4|{}", number_of(AT)), delivered)),
+                ("FROM orders WHERE o_id > 3000", rows("1|2|3|5".to_owned(), orders)),
+                ("FROM history", rows("1|2|3|4|12.50".to_owned(), payments)),
+            ])
+        };
+        let witness = now(Witness::begin(&mut database(1, 4, 0).session())).unwrap();
+        witness.acknowledged(&order, Outcome::Ordered(3001));
+        witness.acknowledged(&order, Outcome::Ordered(3002));
+        witness.acknowledged(&payment, Outcome::Committed);
+        witness.acknowledged(&delivery, Outcome::Delivered { skipped_districts: 3 });
+        witness.in_doubt(&delivery);
+        witness.in_doubt(&payment);
+        let level = StockLevel { warehouse: 1, district: 2, threshold: 15 };
+        witness.acknowledged(&Input::StockLevel(level), Outcome::OrdersBelow(3003));
+        let report = now(witness.compare_with(&mut database(2, 6, 18).session())).unwrap();
+        let counts = report.rows.map(|of| [of.acknowledged, of.in_doubt, of.lost, of.unexplained]);
+        assert_eq!(counts, [[2, 0, 1, 0], [1, 1, 0, 0], [7, 10, 0, 1]]);
+    }
 
     const ORDER: Witnessed = Witnessed { kind: 0, columns: [1, 2, 3, 7, 0] };
     const AT: DateTime = DateTime { year: 2026, month: 11, day: 28, hour: 1, minute: 2, second: 3 };

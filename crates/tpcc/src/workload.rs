@@ -199,6 +199,10 @@ impl Source for InputSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::StockLevel;
+    use crate::scripted::{Reply, ScriptedServer, now};
+    use crate::{CustomerId, Database, NewOrder};
+    use drive::{Attempt, Client};
     use spec::{Isolation, Style};
 
     /// (warehouse, district) of the Stock-Levels of a terminal.
@@ -215,9 +219,8 @@ mod tests {
         places[0]
     }
 
-    #[test]
-    fn terminals_have_a_warehouse_and_a_district_of_their_own() {
-        let options = TpccOptions {
+    fn options(homes: Homes) -> TpccOptions {
+        TpccOptions {
             statements: StatementSet::Clauses {
                 style: Style::Statements,
                 isolation: Isolation::RepeatableRead,
@@ -225,18 +228,19 @@ mod tests {
             constants: RunConstants::for_run(None, 1),
             warehouses: Warehouses(2),
             seed: 1,
-            homes: Homes::Terminals,
+            homes,
             configured: Warehouses(2),
             open_orders_have_no_gaps: true,
             shards: None,
             xa: None,
             witness: None,
-        };
-        let workload = TpccWorkload {
-            schemas: Schemas::new((), Vec::new(), Topology::Apart),
-            options,
-            fresh: None,
-        };
+        }
+    }
+
+    #[test]
+    fn terminals_have_a_warehouse_and_a_district_of_their_own() {
+        let schemas = Schemas::new((), Vec::new(), Topology::Apart);
+        let workload = TpccWorkload { schemas, options: options(Homes::Terminals), fresh: None };
         for terminal in 0..20 {
             let expected = (terminal / 10 + 1, terminal % 10 + 1);
             assert_eq!(place(&workload, terminal), expected);
@@ -245,5 +249,106 @@ mod tests {
         assert_eq!(place(&workload, 20), (1, 1));
         assert_eq!(place(&workload, 39), (2, 10));
         assert_eq!(place(&workload, 9_990), (2, 1));
+    }
+
+    /// The warehouses that 40 inputs of a connection are for.
+    fn warehouses(workload: &TpccWorkload<ScriptedServer>, connection: u32) -> Vec<u32> {
+        let mut source = workload.source(connection);
+        let mut all: Vec<u32> = (0..40)
+            .map(|_| match source.draw(TransactionType(3)) {
+                Input::Delivery(delivery) => delivery.warehouse,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    #[test]
+    fn connections_are_bound_to_warehouses_in_turn_or_to_none() {
+        let server = ScriptedServer::of_replies(Vec::new());
+        let of = |homes, others, topology| {
+            let schemas = Schemas::new(server.clone(), others, topology);
+            TpccWorkload::new(schemas, options(homes))
+        };
+        let bound = of(Homes::Connections, Vec::new(), Topology::Apart);
+        let homes: Vec<_> = (0..4).map(|connection| warehouses(&bound, connection)).collect();
+        assert_eq!(homes, [vec![1], vec![2], vec![1], vec![2]]);
+        // Each of two schemas has all warehouses.
+        let apart = of(Homes::Connections, vec![server.clone()], Topology::Apart);
+        let homes: Vec<_> = (0..4).map(|connection| warehouses(&apart, connection)).collect();
+        assert_eq!(homes, [vec![1], vec![1], vec![2], vec![2]]);
+        let free = of(Homes::None, Vec::new(), Topology::Apart);
+        assert_eq!(warehouses(&free, 0), [1, 2]);
+        let (same, other) = (free.with_seed(1), free.with_seed(2));
+        let first = |of: &TpccWorkload<ScriptedServer>| of.source(0).draw(TransactionType(4));
+        assert_eq!(first(&same), first(&free));
+        assert_ne!(first(&other), first(&free));
+    }
+
+    #[test]
+    fn connections_of_a_shard_are_for_its_warehouses() {
+        let server = ScriptedServer::of_replies(Vec::new());
+        let shard = |range| Database {
+            warehouses: Warehouses(4),
+            range,
+            seed: Some(1),
+            c_load: Some(7),
+            foreign_keys: false,
+            partitions: 0,
+            history_key: false,
+            driven_by_tpcc_mysql: false,
+        };
+        let shards: Vec<_> =
+            WarehouseRange::all(Warehouses(4)).divided(2).into_iter().map(shard).collect();
+        let shards = Some(ShardRanges::of(&shards).unwrap());
+        let options =
+            TpccOptions { shards, warehouses: Warehouses(4), ..options(Homes::Connections) };
+        let schemas = Schemas::new(server.clone(), vec![server.clone()], Topology::Shards);
+        let workload = TpccWorkload::new(schemas, options);
+        let homes: Vec<_> = (0..5).map(|connection| warehouses(&workload, connection)).collect();
+        assert_eq!(homes, [vec![1], vec![3], vec![2], vec![4], vec![1]]);
+    }
+
+    #[test]
+    fn reads_go_to_a_replica_which_may_be_behind() {
+        let primary = ScriptedServer::of_replies(vec![
+            ("lock_district", Reply::row("3005|0.02")),
+            ("select_customer", Reply::row("0.1|BAR|GC|0.05")),
+            ("select_item", Reply::row("1.00|name|data")),
+            ("lock_stock", Reply::row("50|dist|data")),
+        ]);
+        let behind = ScriptedServer::of_replies(vec![
+            ("select_next_order", Reply::row(3_005)),
+            ("select_low_stock", Reply::row(4)),
+        ]);
+        let replica = primary.beside("replica: ", behind);
+        let schemas =
+            Schemas::new(primary.clone(), vec![replica.clone()], Topology::PrimaryReplicas);
+        let workload = TpccWorkload::new(schemas, options(Homes::None));
+        assert_eq!(workload.replica_note(), None);
+        let mut client = now(workload.open(Opening { connection: 0, earlier: 0 }));
+        let client = client.as_mut().unwrap_or_else(|failed| panic!("{failed:?}"));
+        primary.sent();
+        client.begin();
+        let before = client.statements();
+        let customer = CustomerId { warehouse: 1, district: 2, number: 3 };
+        let order = Input::NewOrder(NewOrder::of_items(customer, &[5]));
+        assert_eq!(now(client.attempt(&order)), Attempt::Committed);
+        let on_primary = primary.sent();
+        assert!(on_primary.iter().all(|sql| !sql.starts_with("replica")), "{on_primary:?}");
+        assert_eq!(client.statement_times().times.len(), on_primary.len());
+        let level = StockLevel { warehouse: 1, district: 2, threshold: 15 };
+        assert_eq!(now(client.attempt(&Input::StockLevel(level))), Attempt::Committed);
+        let on_replica = primary.sent();
+        assert_eq!(on_replica[0], "replica: select_next_order(1, 2)");
+        assert_eq!(client.statement_times().times.len(), on_replica.len());
+        let sent = on_primary.len() + on_replica.len();
+        assert_eq!(client.statements() - before, sent as u64);
+        // It saw all orders below 3005, and that one was committed.
+        let reads: Vec<_> =
+            workload.replica_reads().iter().map(|of| (of.reads, of.stale_reads)).collect();
+        assert_eq!(reads, [(0, 0), (1, 1)]);
     }
 }

@@ -97,3 +97,6 @@ fn finding(ran: AcidResult<Seen>, test: AcidTest, isolation: Isolation) -> AcidR
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

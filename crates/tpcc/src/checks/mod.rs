@@ -446,45 +446,4 @@ async fn screen<S: Session>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_of_the_reports() {
-        let names: Vec<_> = CHECKS.iter().map(|check| check.name).collect();
-        let wanted = (1..=12).map(|n| format!("C{n}")).chain((1..=6).map(|n| format!("X{n}")));
-        assert!(wanted.eq(names));
-        let names = LASTING.iter().chain(&INITIAL).map(|check| check.name);
-        assert!((1..=19).map(|n| format!("P{n}")).eq(names));
-    }
-
-    #[test]
-    fn each_statement_names_its_columns() {
-        for check in CheckSet::Population.checks(true) {
-            assert!((1..=3).contains(&check.statements.len()));
-            for statement in check.statements {
-                let sql = statement.sql(7);
-                assert!(!sql.contains("{w") && !sql.contains("  "), "{sql}");
-                let select = sql.trim_start_matches("SELECT ").trim_start_matches("STRAIGHT_JOIN ");
-                let list = select.split(" FROM ").next().unwrap();
-                let mut depth = 0;
-                let commas = list.chars().filter(|c| {
-                    depth += i32::from(*c == '(') - i32::from(*c == ')');
-                    *c == ',' && depth == 0
-                });
-                assert_eq!(commas.count() + 1, statement.columns.len(), "{}: {list}", check.name);
-            }
-        }
-    }
-
-    #[test]
-    fn history_is_read_once_by_the_checks_of_payments_entered() {
-        let whole: Vec<_> = CheckSet::Consistency
-            .checks(true)
-            .into_iter()
-            .filter(|check| check.statements.iter().any(|s| !s.is_per_warehouse()))
-            .map(|check| check.name)
-            .collect();
-        assert_eq!(whole, ["C8", "C9"]);
-    }
-}
+mod tests;

@@ -7,6 +7,16 @@ fn source(warehouses: u32, home: Option<u32>) -> InputSource {
     InputSource::new(Random::new(5, &[]), constants, Warehouses(warehouses), home)
 }
 
+impl NewOrder {
+    /// One of these lines, in the order of processing.
+    pub(crate) fn of_lines(customer: CustomerId, entered: DateTime, of: &[OrderLine]) -> NewOrder {
+        let items: Vec<u32> = of.iter().map(|line| line.item).collect();
+        let mut order = NewOrder { entered, ..NewOrder::of_items(customer, &items) };
+        order.lines[..of.len()].copy_from_slice(of);
+        order
+    }
+}
+
 #[test]
 fn every_23_cards_are_one_set() {
     let mut source = source(3, None);

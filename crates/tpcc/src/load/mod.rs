@@ -437,3 +437,6 @@ async fn add_foreign_keys<S: Session>(session: &mut S) -> SessionResult<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

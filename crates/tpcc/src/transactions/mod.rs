@@ -207,3 +207,6 @@ impl<S: Session> PreparedSession<S> {
         result
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -168,8 +168,11 @@ async fn prepared<S: Session>(parts: &mut [ShardSession<'_, S>]) -> Result<Prepa
 
 #[cfg(test)]
 mod tests {
-    use super::{XaResolved, is_committed};
-    use crate::xa::{BranchId, ShardName, XaRun};
+    use super::{XaError, XaResolved, is_committed, resolve};
+    use crate::scripted::{Reply, ScriptedServer, now};
+    use crate::shards::ShardSession;
+    use crate::xa::{BranchId, GlobalId, ShardName, XaRun};
+    use base::{WarehouseRange, Warehouses};
 
     /// The states in which a killed coordinator leaves the branches of a transaction over shards 1,
     /// which decides, 2 and 3; true is prepared.
@@ -192,6 +195,116 @@ mod tests {
         }
     }
 
+    /// The name of the shard with warehouses 1 to 10, or 11 to 20, of schema `tpcc`.
+    fn shard(number: u32) -> ShardName {
+        ShardName::new("tpcc", number * 10 + 1)
+    }
+
+    /// A row of XA RECOVER: the branch on a shard of a transaction that shard 0 decides.
+    fn recovered(global: GlobalId, on: ShardName) -> String {
+        let branch = BranchId::new(global, on, shard(0));
+        let (global, qualifier) = (branch.global.to_string(), branch.qualifier());
+        format!("1|{}|{}|{global}{qualifier}", global.len(), qualifier.len())
+    }
+
+    /// Resolves what is prepared on two servers, which answer other questions as told; and what
+    /// they were sent that changes anything.
+    fn resolved(
+        prepared: [Vec<String>; 2],
+        [first, second]: [(&'static str, Reply); 2],
+    ) -> (Result<XaResolved, XaError>, Vec<String>) {
+        let server = |rows: Vec<String>, other| {
+            ScriptedServer::of_replies(vec![
+                other,
+                ("SELECT DATABASE()", Reply::row("tpcc")),
+                ("XA RECOVER", Reply::rows(rows)),
+                ("GET_LOCK", Reply::row(1)),
+            ])
+        };
+        let [on_first, on_second] = prepared;
+        let one = server(on_first, first);
+        let two = one.beside("2: ", server(on_second, second));
+        let mut sessions = [one.session(), two.session()];
+        let ranges = WarehouseRange::all(Warehouses(20)).divided(2);
+        let mut parts: Vec<_> = sessions
+            .iter_mut()
+            .zip(ranges)
+            .map(|(session, range)| ShardSession { session, range })
+            .collect();
+        let resolved = now(resolve(&mut parts));
+        let mut sent = one.sent();
+        sent.retain(|sql| !sql.contains("DATABASE()") && !sql.contains("XA RECOVER"));
+        (resolved, sent)
+    }
+
+    const AS_USUAL: (&str, Reply) = ("nothing", Reply::Lost);
+
+    #[test]
+    fn an_ended_runs_transactions_end_as_their_deciding_branch_did() {
+        let run = XaRun::new("test");
+        let owner = run.owner(4);
+        let (undecided, decided) = (run.next(owner), run.next(owner));
+        let prepared = [
+            vec![recovered(undecided, shard(0))],
+            vec![recovered(undecided, shard(1)), recovered(decided, shard(1))],
+        ];
+        let (ended, sent) = resolved(prepared, [AS_USUAL, AS_USUAL]);
+        assert_eq!(ended, Ok(XaResolved { committed: 1, rolled_back: 1, under_way: 0 }));
+        let branch = |global, on| BranchId::new(global, shard(on), shard(0));
+        let wanted = [
+            format!("SELECT GET_LOCK('{owner}', 5)"),
+            format!("2: SELECT GET_LOCK('{owner}', 5)"),
+            // That which decides comes last.
+            format!("2: XA ROLLBACK {}", branch(undecided, 1)),
+            format!("XA ROLLBACK {}", branch(undecided, 0)),
+            format!("2: XA COMMIT {}", branch(decided, 1)),
+            format!("SELECT RELEASE_LOCK('{owner}')"),
+            format!("2: SELECT RELEASE_LOCK('{owner}')"),
+        ];
+        assert_eq!(sent, wanted);
+    }
+
+    #[test]
+    fn a_run_that_goes_on_keeps_its_transactions() {
+        let run = XaRun::new("test");
+        let (first, other) = (run.next(run.owner(4)), run.next(run.owner(5)));
+        let rows = |on| vec![recovered(first, shard(on)), recovered(other, shard(on))];
+        let busy = ("GET_LOCK", Reply::row(0));
+        let (ended, sent) = resolved([rows(0), rows(1)], [AS_USUAL, busy]);
+        assert_eq!(ended, Ok(XaResolved { under_way: 2, ..XaResolved::default() }));
+        assert!(!sent.iter().any(|sql| sql.contains("XA ")), "{sent:?}");
+        // Only what is held is released.
+        let released: Vec<_> = sent.iter().filter(|sql| sql.contains("RELEASE_LOCK")).collect();
+        assert!(released.len() == 2 && !released.iter().any(|sql| sql.starts_with("2: ")));
+    }
+
+    #[test]
+    fn transactions_of_others_are_left_alone() {
+        let run = XaRun::new("test");
+        let global = run.next(run.owner(4));
+        let of_another_database = recovered(global, ShardName::new("other", 1));
+        let rows = vec![of_another_database, "1|3|3|abcdef".to_owned(), "1|99|3|abc".to_owned()];
+        let (ended, sent) = resolved([rows, Vec::new()], [AS_USUAL, AS_USUAL]);
+        assert_eq!((ended, sent), (Ok(XaResolved::default()), Vec::new()));
+    }
+
+    #[test]
+    fn a_server_that_cannot_resolve_is_named() {
+        let run = XaRun::new("test");
+        let global = run.next(run.owner(4));
+        let rows = |on| vec![recovered(global, shard(on))];
+        let with = |second| resolved([rows(0), rows(1)], [AS_USUAL, second]).0.unwrap_err();
+        let forbidden = with(("GET_LOCK", Reply::Refused(1235)));
+        assert!(matches!(forbidden, XaError::NoLocks { shard: 2, .. }), "{forbidden}");
+        let hidden = with(("XA RECOVER", Reply::Refused(1401)));
+        assert!(matches!(hidden, XaError::NotListed { shard: 2, .. }), "{hidden}");
+        let lost = with(("XA RECOVER", Reply::Lost));
+        assert!(matches!(lost, XaError::Inspect(_)), "{lost}");
+        let stuck = with(("XA ROLLBACK", Reply::Refused(1399)));
+        let XaError::NotResolved { shard, what, .. } = stuck else { panic!("{stuck}") };
+        assert_eq!((shard, what), (2, "roll back its branch"));
+    }
+
     #[test]
     fn what_was_resolved_is_told() {
         assert_eq!(XaResolved::default().note(), None);
@@ -203,6 +316,8 @@ mod tests {
         let going_on = XaResolved { under_way: 1, ..XaResolved::default() };
         let note = going_on.note().unwrap();
         assert!(note.starts_with("1 prepared transaction of a run that goes on"), "{note}");
+        let several = XaResolved { under_way: 2, ..XaResolved::default() }.note().unwrap();
+        assert!(several.starts_with("2 prepared transactions of a run that goes on were left"));
         // Its locks stay until the server notices that nobody is there, or is told.
         assert!(note.contains("KILL its sessions"), "{note}");
     }

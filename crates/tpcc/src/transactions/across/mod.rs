@@ -164,7 +164,10 @@ impl<S: Session> Across<Timed<S>> {
             let schema = schema.map_err(|error| lost("schema", error))?;
             names.push(ShardName::new(&schema, range.first()));
             let opened = PreparedSession::open(Timed::new(session), statements).await;
-            others.push(Some(opened.map_err(|error| failed_by(&error))?));
+            let mut opened = opened.map_err(|error| failed_by(&error))?;
+            // What set it up is of no transaction.
+            opened.session_mut().begin();
+            others.push(Some(opened));
         }
         let own = others.get_mut(home).and_then(Option::take);
         let own = own.ok_or_else(|| lost("shards", "the connection has no shard of its own"))?;
@@ -244,3 +247,6 @@ fn lost(code: &'static str, why: impl fmt::Display) -> Failed {
     let kind = FailureKind::Lost { in_doubt: false };
     Failed { kind, code: code.into(), message: why.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,3 +165,6 @@ fn customer<'a>(key: CustomerKey) -> (Param<'a>, Param<'a>) {
         CustomerKey::LastName(_) => (Param::Null, key.into()),
     }
 }
+
+#[cfg(test)]
+mod tests;
