@@ -181,7 +181,7 @@ fn classify(failure: &TransactionError) -> Failed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::{Reply, ScriptedServer, now};
+    use crate::tests::scripted::{Reply, ScriptedServer, now};
     use crate::transactions::StatementSet;
     use crate::{InputSource, RunConstants, Transaction};
     use base::{Random, SessionError, Warehouses};

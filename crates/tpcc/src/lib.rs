@@ -18,9 +18,11 @@ pub mod population;
 pub mod probe;
 pub mod random;
 pub mod schema;
-#[cfg(test)]
-mod scripted;
 mod shards;
+#[cfg(test)]
+mod tests {
+    pub(crate) mod scripted;
+}
 pub mod terminal_times;
 pub mod transactions;
 pub mod verdicts;

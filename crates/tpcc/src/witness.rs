@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::CustomerId;
     use crate::input::{CustomerKey, Delivery, NewOrder, OrderLine, Payment, StockLevel};
-    use crate::scripted::{Reply, ScriptedServer, now};
+    use crate::tests::scripted::{Reply, ScriptedServer, now};
     use base::Cents;
 
     /// Of two orders of a customer one is missing, a payment has an amount in cents, and a delivery

@@ -200,7 +200,7 @@ impl Source for InputSource {
 mod tests {
     use super::*;
     use crate::input::StockLevel;
-    use crate::scripted::{Reply, ScriptedServer, now};
+    use crate::tests::scripted::{Reply, ScriptedServer, now};
     use crate::{CustomerId, Database, NewOrder};
     use drive::{Attempt, Client};
     use spec::{Isolation, Style};

@@ -4,7 +4,7 @@ use super::finding::{AcidError, Phenomenon};
 use super::fixture::{Fixture, PAID};
 use super::halting::Halting;
 use super::{AcidTest, AcidVerdict, Seen, finding, order_until_lost, what_survived};
-use crate::scripted::{Reply, ScriptedServer, ScriptedSession, now};
+use crate::tests::scripted::{Reply, ScriptedServer, ScriptedSession, now};
 use crate::transactions::TransactionError;
 use crate::witness::Witness;
 use crate::{InputSource, RunConstants};

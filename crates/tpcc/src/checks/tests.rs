@@ -1,5 +1,5 @@
 use super::*;
-use crate::scripted::{Reply, ScriptedServer, ScriptedSession, now};
+use crate::tests::scripted::{Reply, ScriptedServer, ScriptedSession, now};
 
 #[test]
 fn names_are_those_of_the_reports() {

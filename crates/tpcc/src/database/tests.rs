@@ -1,5 +1,5 @@
 use super::*;
-use crate::scripted::{Reply, ScriptedServer, now};
+use crate::tests::scripted::{Reply, ScriptedServer, now};
 
 fn database() -> Database {
     Database {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::database::SCHEMA_VERSION;
-use crate::scripted::{Reply, ScriptedServer, now};
+use crate::tests::scripted::{Reply, ScriptedServer, now};
 use base::{Warehouses, errors};
 use spec::DatabaseKind;
 

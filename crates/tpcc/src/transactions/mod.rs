@@ -100,15 +100,19 @@ impl<S: Session> PreparedSession<S> {
     /// # Errors
     /// Where the server refuses a statement; a missing table is error 1146.
     pub async fn open(mut session: S, set: StatementSet) -> SessionResult<PreparedSession<S>> {
-        let isolation = match set {
-            StatementSet::Clauses { isolation, .. } => Some(isolation),
-            StatementSet::TpccMysql { isolation } => isolation,
+        // latin1 is the character set of the tables, so that neither side converts.
+        let (isolation, set_up) = match set {
+            StatementSet::Clauses { isolation, .. } => {
+                (Some(isolation), "SET NAMES latin1, autocommit = 0")
+            }
+            StatementSet::TpccMysql { isolation } => {
+                (isolation, "SET NAMES latin1, autocommit = 0, sql_mode = DEFAULT")
+            }
         };
         if let Some(isolation) = isolation {
             set_isolation(&mut session, isolation).await?;
         }
-        // The character set of the tables, so that neither side converts.
-        session.query("SET NAMES latin1, autocommit = 0").await?;
+        session.query(set_up).await?;
         let statements = Statements::prepare(&mut session, set).await?;
         session.set_pipelined(matches!(
             set,

@@ -8,7 +8,7 @@ use crate::input::{
     CustomerKey, Delivery, Input, NewOrder, OrderLine, OrderStatus, Payment, StockLevel,
     UNUSED_ITEM,
 };
-use crate::scripted::{Reply, ScriptedServer, ScriptedSession, now};
+use crate::tests::scripted::{Reply, ScriptedServer, ScriptedSession, now};
 use base::{Cents, DateTime};
 use spec::{Isolation, Style};
 use std::collections::BTreeSet;

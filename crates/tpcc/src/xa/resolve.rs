@@ -169,8 +169,8 @@ async fn prepared<S: Session>(parts: &mut [ShardSession<'_, S>]) -> Result<Prepa
 #[cfg(test)]
 mod tests {
     use super::{XaError, XaResolved, is_committed, resolve};
-    use crate::scripted::{Reply, ScriptedServer, now};
     use crate::shards::ShardSession;
+    use crate::tests::scripted::{Reply, ScriptedServer, now};
     use crate::xa::{BranchId, GlobalId, ShardName, XaRun};
     use base::{WarehouseRange, Warehouses};
 

@@ -2,7 +2,7 @@
 
 use crate::client::TerminalClient;
 use crate::input::{CustomerKey, Input, NewOrder, OrderLine, Payment, UNUSED_ITEM};
-use crate::scripted::{Reply, ScriptedServer, now};
+use crate::tests::scripted::{Reply, ScriptedServer, now};
 use crate::transactions::StatementSet;
 use crate::transactions::tests::{AT, answer};
 use crate::xa::XaRun;

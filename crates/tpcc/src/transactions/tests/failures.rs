@@ -2,7 +2,7 @@
 
 use super::{all_inputs, answer, open, payment, stock_level};
 use crate::input::{CustomerKey, Input};
-use crate::scripted::{Reply, ScriptedServer, now};
+use crate::tests::scripted::{Reply, ScriptedServer, now};
 use crate::transactions::{Outcome, TransactionError};
 use spec::Style;
 use std::sync::Arc;

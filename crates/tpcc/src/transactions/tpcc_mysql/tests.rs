@@ -6,7 +6,7 @@ use crate::input::{
     Transaction,
 };
 use crate::random::RunConstants;
-use crate::scripted::{Reply, ScriptedServer, ScriptedSession, now};
+use crate::tests::scripted::{Reply, ScriptedServer, ScriptedSession, now};
 use crate::transactions::rules::{PriceRates, stock_after};
 use crate::transactions::{Outcome, PreparedSession, StatementSet, TransactionError};
 use crate::{CustomerId, InputSource};
@@ -64,7 +64,7 @@ fn terminal() -> (ScriptedServer, PreparedSession<ScriptedSession>) {
 fn opened(server: &ScriptedServer) -> PreparedSession<ScriptedSession> {
     let statements = StatementSet::TpccMysql { isolation: None };
     let terminal = now(PreparedSession::open(server.session(), statements)).unwrap();
-    assert_eq!(server.sent(), ["SET SESSION autocommit = 0"]);
+    assert_eq!(server.sent(), ["SET NAMES latin1, autocommit = 0, sql_mode = DEFAULT"]);
     assert_eq!(terminal.session.prepared.len(), PREPARED_STATEMENTS as usize);
     assert!(!terminal.session.is_pipelined);
     terminal
