@@ -29,6 +29,10 @@ pub fn summary(measurement: &RunDocument) -> String {
         let reason = summary.reason.as_deref().unwrap_or("no reason was stored");
         let code = summary.reason_code.as_deref().unwrap_or("failed");
         out += &format!("NA ({code}): {reason}\n");
+        // What a failover cost is known, whatever was lost in it.
+        if let Some(recovery_s) = summary.recovery_s {
+            out += &format!("recovery took {recovery_s:.1} s\n");
+        }
         return out;
     }
     out += &format!(

@@ -21,6 +21,7 @@ mod dilated;
 mod emulation;
 mod engines;
 mod failing;
+mod failovers;
 mod faults;
 mod fleet;
 mod foreign;

@@ -31,9 +31,13 @@ pub(crate) fn note_on_changed(before: &Variables, after: &Variables) -> Option<S
     // Positions in the binary log, which every commit moves.
     let is_setting = |name: &str| !name.to_ascii_lowercase().starts_with("gtid_");
     let another = another_server(before, after);
-    let is_told = |name: &str| is_setting(name) && !IDENTITY.contains(&name);
-    let changed = changed(before, after, is_told).join(", ");
-    match (another, changed.as_str()) {
+    // Each server has files and ports of its own.
+    let is_own = |name: &str| {
+        let is_path = value_of(after, name).is_some_and(|value| value.contains('/'));
+        another.is_some() && (is_path || name.ends_with("port") || IDENTITY.contains(&name))
+    };
+    let changed = changed(before, after, |name| is_setting(name) && !is_own(name)).join(", ");
+    match (&another, changed.as_str()) {
         (None, "") => None,
         (None, changed) => Some(format!(
             "server variables changed during the run, so that its numbers are of no one \
@@ -68,7 +72,8 @@ mod tests {
     fn another_server_is_told() {
         let variables = |port: &str, pool: &str| {
             let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-            vec![pair("port", port), pair("innodb_buffer_pool_size", pool)]
+            let of_its_own = [pair("datadir", &format!("/{port}")), pair("report_port", port)];
+            [&of_its_own[..], &[pair("port", port), pair("innodb_buffer_pool_size", pool)]].concat()
         };
         let (before, after) = (variables("3306", "1"), variables("3307", "1"));
         let which = another_server(&before, &after).unwrap();
