@@ -36,7 +36,8 @@ pub const NOT_SUPPORTED_YET: u16 = 1235;
 /// The login method is older than the client's.
 pub const NOT_SUPPORTED_AUTH_MODE: u16 = 1251;
 pub const UNKNOWN_STORAGE_ENGINE: u16 = 1286;
-/// --read-only, --super-read-only.
+/// The server runs with an option that lets nobody do this: --read-only, --super-read-only, but
+/// --skip-grant-tables, --secure-file-priv and others, too. The message names it.
 pub const OPTION_PREVENTS_STATEMENT: u16 = 1290;
 /// Galera: a write set of another node aborted the statement. Elsewhere: KILL QUERY.
 pub const QUERY_INTERRUPTED: u16 = 1317;
@@ -51,7 +52,18 @@ pub const CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: u16 = 1792;
 pub const READ_ONLY_MODE: u16 = 1836;
 /// MariaDB: KILL CONNECTION.
 pub const CONNECTION_KILLED: u16 = 1927;
+/// offline_mode, as of a member that its group has expelled.
+pub const SERVER_OFFLINE_MODE: u16 = 3032;
+/// Group Replication: the member cannot replicate the transaction, as it is no member any more, or
+/// the group changes. The member has rolled back.
+pub const RUN_HOOK_ERROR: u16 = 3100;
 /// Group Replication: certification found a conflict with a transaction of another member.
 pub const TRANSACTION_ROLLBACK_DURING_COMMIT: u16 = 3101;
 /// local_infile is off, from MySQL 8.0 on.
 pub const CLIENT_LOCAL_FILES_DISABLED: u16 = 3948;
+
+/// What proxies say where they have lost their server, or have none: those of the client library
+/// (MySQL Router, ProxySQL, MaxScale), and ProxySQL's own.
+pub const OF_PROXIES: [u16; 6] = [2003, 2006, SERVER_LOST, 9001, 9002, 9004];
+/// The server was lost while it worked on a statement.
+pub const SERVER_LOST: u16 = 2013;

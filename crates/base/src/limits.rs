@@ -48,9 +48,11 @@ pub const DEFERRED_MAX: Duration = Duration::from_secs(5);
 /// timers and task switches of an idle machine take, below what a person or a client program would
 /// notice.
 pub const LATE_AFTER: Duration = Duration::from_millis(1);
-/// A time in which nothing ended is a silence from this length on, where it is also longer than
-/// [`SILENCE_MEDIANS`] response times: shorter ones are seen as response times.
+/// A time in which nothing ended well is a silence from this length on, where it is also longer
+/// than [`SILENCE_MEDIANS`] response times: shorter ones are seen as response times.
 pub const SILENCE_MIN: Duration = Duration::from_secs(1);
+/// The same where transactions or connections failed in it: failovers behind a proxy are short.
+pub const FAILED_SILENCE_MIN: Duration = Duration::from_millis(100);
 /// Median response times that a silence is longer than.
 pub const SILENCE_MEDIANS: u64 = 10;
 /// Silences of a run that are kept, the longest ones.

@@ -216,12 +216,16 @@ impl SessionError {
 
     /// The server lets nobody write.
     pub fn is_read_only(&self) -> bool {
-        const CODES: [u16; 3] = [
-            errors::OPTION_PREVENTS_STATEMENT,
-            errors::CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
-            errors::READ_ONLY_MODE,
-        ];
-        self.code().is_some_and(|code| CODES.contains(&code))
+        use errors::{CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, READ_ONLY_MODE};
+        match self {
+            // In every language of messages the option has its name.
+            SessionError::Server { code: errors::OPTION_PREVENTS_STATEMENT, message, .. } => {
+                ["read-only", "read_only"].iter().any(|option| message.contains(option))
+            }
+            _ => {
+                matches!(self.code(), Some(CANT_EXECUTE_IN_READ_ONLY_TRANSACTION | READ_ONLY_MODE))
+            }
+        }
     }
 
     /// LOAD DATA LOCAL is not allowed, by the server or by a proxy before it.

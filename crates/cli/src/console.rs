@@ -213,7 +213,7 @@ impl Console {
         // An interval of a slow clock may take longer.
         let load = since_told.as_ref().or(state.now.as_ref());
         let [nopm, p95_us] = [RecentLoad::nopm, RecentLoad::p95_us].map(|of| load.and_then(of));
-        let silence = state.silence().map(|of| format!("{}; ", text::silent(of)));
+        let silence = state.silence().map(|of| format!("{}; ", text::silent(&of)));
         let line = format!(
             "{}, {}{} NOPM, new order p95 {} ms, {}, {}",
             text::how_far(state, true),

@@ -4,6 +4,7 @@ pub mod format;
 mod lab;
 mod lengths;
 
+use ::lab::{FailedTries, FailuresByCode, Silence};
 use analyse::{
     Account, JudgedCondition, Part, PowerMeter, Resources, ResponseTime, RunDocument, Table,
     nodes_table, ranks_table, sentences,
@@ -12,7 +13,7 @@ use base::Dilation;
 use format::{count, lines, ms, optional, or_dash, percent, throughput};
 pub use lab::{answer, lab, ramp, repeat};
 pub use lengths::how_far;
-use std::time::Duration;
+use std::cmp::Reverse;
 use store::{
     DeviceSummary, JudgedUnit, RequestSummary, StoredRequirement, Summary, ThroughputMetric,
     Verdict,
@@ -28,6 +29,10 @@ pub fn summary(measurement: &RunDocument) -> String {
         let reason = summary.reason.as_deref().unwrap_or("no reason was stored");
         let code = summary.reason_code.as_deref().unwrap_or("failed");
         out += &format!("NA ({code}): {reason}\n");
+        // What a failover cost is known, whatever was lost in it.
+        if let Some(recovery_s) = summary.recovery_s {
+            out += &format!("recovery took {recovery_s:.1} s\n");
+        }
         return out;
     }
     out += &format!(
@@ -76,10 +81,31 @@ pub fn conditions(judged: &[JudgedCondition]) -> String {
     if out.is_empty() { out } else { format!("\n{out}") }
 }
 
-/// That nothing has ended for some time, while so many transactions are in flight.
-pub fn silent((lasts, in_flight): (Duration, u64)) -> String {
-    let in_flight = base::counted(in_flight as usize, "transaction", "transactions");
-    format!("nothing has ended for {:.1} s, {in_flight} in flight", lasts.as_secs_f64())
+/// That nothing has ended well for some time, while transactions are in flight or fail.
+pub fn silent(silence: &Silence) -> String {
+    let lasts_s = silence.busy_ns() as f64 / 1e9;
+    let counted = |count: u64, one, many| base::counted(count as usize, one, many);
+    match silence.failures.count {
+        0 => {
+            let in_flight = counted(silence.in_flight, "transaction", "transactions");
+            format!("nothing has ended for {lasts_s:.1} s, {in_flight} in flight")
+        }
+        failures => {
+            let failed =
+                counted(failures, "transaction or reconnect", "transactions or reconnects");
+            format!("nothing has been committed for {lasts_s:.1} s, {failed} failed")
+        }
+    }
+}
+
+/// What failed, the most frequent kind first: `12 x 1290 in new_order, 4 x connect in reconnect`.
+pub fn failures(failures: &FailuresByCode) -> String {
+    let mut by_count: Vec<_> = failures.iter().collect();
+    by_count.sort_by_key(|(_, of)| Reverse(of.occurrences));
+    let words = |((what, code), of): &(&(&str, String), &FailedTries)| {
+        format!("{} x {code} in {what}", of.occurrences)
+    };
+    by_count.iter().map(words).collect::<Vec<_>>().join(", ")
 }
 
 /// Servers and workload, in one line.

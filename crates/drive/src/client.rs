@@ -126,6 +126,14 @@ pub trait Client {
     /// counts.
     fn count(&self, _operation: &Self::Operation, _counters: &mut WorkloadCounters) {}
 
+    /// Asks the server whether it takes writes, where it refused them before.
+    ///
+    /// # Errors
+    /// Why it does not.
+    fn takes_writes(&mut self) -> impl Future<Output = Result<(), Failed>> {
+        std::future::ready(Ok(()))
+    }
+
     /// Ends the connection in good order.
     fn close(self) -> impl Future<Output = ()>;
 }
@@ -157,6 +165,9 @@ pub enum FailureKind {
     Conflict,
     /// Trying again is useless: the transaction is an error.
     Fatal,
+    /// The server takes no writes any more. Another may have its place, so the connection is opened
+    /// again.
+    NoWrites,
     /// The connection is gone. `in_doubt`: while COMMIT was under way.
     Lost {
         in_doubt: bool,

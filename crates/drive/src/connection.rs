@@ -88,8 +88,19 @@ enum Next {
     /// The next transaction, after a pause: this one was given up.
     AfterError,
     Try,
-    /// This one is lost.
-    Connection,
+    /// This one is lost, or of no more use.
+    Connection {
+        takes_no_writes: bool,
+    },
+}
+
+/// How a transaction left its connection.
+#[derive(PartialEq)]
+enum Left {
+    Alive,
+    Lost,
+    /// The server takes no writes any more.
+    Refused,
 }
 
 pub(crate) struct ConnectionTask<'a, W: Workload> {
@@ -130,13 +141,19 @@ impl<W: Workload> ConnectionTask<'_, W> {
             let Some(job) = next else {
                 return Some(client);
             };
-            if self.transaction(&mut client, &job).await {
-                self.pause_after_errors().await;
-                continue;
-            }
-            drop(client);
-            self.schedule.disconnected();
-            let reopened = self.reopen().await;
+            let refused = match self.transaction(&mut client, &job).await {
+                Left::Alive => {
+                    self.pause_after_errors().await;
+                    continue;
+                }
+                Left::Lost => {
+                    drop(client);
+                    self.schedule.disconnected();
+                    None
+                }
+                Left::Refused => Some(client),
+            };
+            let reopened = self.reopen(refused).await;
             self.rested(|times| &mut times.lost_ns, self.schedule.now_ns());
             client = reopened?;
         }
@@ -173,12 +190,12 @@ impl<W: Workload> ConnectionTask<'_, W> {
         Some(QueuedOperation { request, taken_ns, scheduled_try_ns })
     }
 
-    /// One transaction with its retries; false where the connection was lost.
+    /// One transaction with its retries.
     async fn transaction(
         &mut self,
         client: &mut W::Client,
         job: &QueuedOperation<W::Operation>,
-    ) -> bool {
+    ) -> Left {
         let Request { transaction, begin_ns, terminal, .. } = job.request;
         let under_way =
             UnderWay { transaction, begin_ns, taken_ns: job.taken_ns, is_paused: false };
@@ -187,18 +204,19 @@ impl<W: Workload> ConnectionTask<'_, W> {
         client.begin();
         let mut tries = 1;
         let mut waits = Waits { queued_ns: job.taken_ns.saturating_sub(begin_ns), paused_ns: 0 };
-        let alive = loop {
+        let left = loop {
             let attempt = client.attempt(&job.request.operation).await;
             match self.settle(client, job, attempt, tries, waits) {
                 Next::Transaction => {
                     self.errors_in_a_row = 0;
-                    break true;
+                    break Left::Alive;
                 }
                 Next::AfterError => {
                     self.errors_in_a_row += 1;
-                    break true;
+                    break Left::Alive;
                 }
-                Next::Connection => break false,
+                Next::Connection { takes_no_writes: false } => break Left::Lost,
+                Next::Connection { takes_no_writes: true } => break Left::Refused,
                 Next::Try => {
                     // What pauses has been rolled back and is in no doubt.
                     self.under_way.set(Some(UnderWay { is_paused: true, ..under_way }));
@@ -216,7 +234,7 @@ impl<W: Workload> ConnectionTask<'_, W> {
         if let Feed::Terminals(queue) = self.feed {
             queue.answer(terminal);
         }
-        alive
+        left
     }
 
     /// Records how a try ended, and says what follows from it.
@@ -256,13 +274,14 @@ impl<W: Workload> ConnectionTask<'_, W> {
             client.count(&job.request.operation, &mut recorder.totals.in_doubt_counters);
         }
         let next = match failed.kind {
-            FailureKind::Lost { .. } => Next::Connection,
+            FailureKind::Lost { .. } => Next::Connection { takes_no_writes: false },
+            FailureKind::NoWrites => Next::Connection { takes_no_writes: true },
             FailureKind::Fatal => Next::AfterError,
             _ if tries >= limits::TRIES_MAX => Next::AfterError,
             _ => return Next::Try,
         };
         recorder.pending(transaction, begin_ns);
-        recorder.ended_badly(transaction, operated.end_ns);
+        recorder.ended_badly(transaction, &failed, operated.end_ns);
         recorder.worked(worked_ns);
         self.free_from_ns = operated.end_ns;
         next
@@ -280,28 +299,48 @@ impl<W: Workload> ConnectionTask<'_, W> {
         self.rested(|times| &mut times.error_pauses_ns, self.schedule.now_ns());
     }
 
-    /// Connects again until it works, cannot work any more, or the run is over.
-    async fn reopen(&mut self) -> Option<W::Client> {
+    /// Connects again until it works, cannot work any more, or the run is over. Where the server
+    /// has refused a write, one that takes writes is looked for: its connection is kept through the
+    /// pause, so that a server that answers is none that is gone.
+    async fn reopen(&mut self, mut refused: Option<W::Client>) -> Option<W::Client> {
+        let takes_no_writes = refused.is_some();
         let mut tries = 3;
         while !self.schedule.is_over() {
             let pause = self.pauses.after_errors(tries);
             reactor::sleep_until((Instant::now() + pause).real()).await;
+            self.give_up(&mut refused);
             self.which.earlier += 1;
-            match self.workload.open(self.which).await {
-                Ok(client) => {
+            let failed = match self.workload.open(self.which).await {
+                Ok(mut client) => {
                     self.schedule.connected();
-                    self.recorder.borrow_mut().totals.reconnects += 1;
-                    return Some(client);
+                    let asked = match takes_no_writes {
+                        true => client.takes_writes().await,
+                        false => Ok(()),
+                    };
+                    let Err(failed) = asked else {
+                        self.recorder.borrow_mut().totals.reconnects += 1;
+                        return Some(client);
+                    };
+                    refused = Some(client);
+                    failed
                 }
-                Err(failed) => {
-                    self.recorder.borrow_mut().count_failed("reconnect", &failed);
-                    if failed.kind == FailureKind::Fatal {
-                        return None;
-                    }
-                }
+                Err(failed) => failed,
+            };
+            let now_ns = self.schedule.now_ns();
+            self.recorder.borrow_mut().failed_reconnect(&failed, now_ns);
+            if failed.kind == FailureKind::Fatal {
+                break;
             }
             tries += 1;
         }
+        self.give_up(&mut refused);
         None
+    }
+
+    /// Drops a connection that is of no use.
+    fn give_up(&self, refused: &mut Option<W::Client>) {
+        if refused.take().is_some() {
+            self.schedule.disconnected();
+        }
     }
 }

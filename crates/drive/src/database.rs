@@ -1,7 +1,8 @@
 //! What workloads do with their databases besides transactions: what loads tell, the isolation
 //! level of sessions, and what is proven before and after a run.
 
-use crate::client::Workload;
+use crate::client::{Failed, Workload};
+use crate::failures::failed_by;
 use crate::merge::Merge;
 use crate::run::RunReport;
 use base::{Session, SessionResult};
@@ -50,6 +51,19 @@ pub async fn set_isolation<S: Session>(session: &mut S, isolation: Isolation) ->
     let level = isolation.name().replace('-', " ").to_ascii_uppercase();
     let sql = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
     session.query(&sql).await.map(drop)
+}
+
+/// Asks a session's server whether it takes writes of this user, who may have a privilege that
+/// `read_only` leaves them to.
+///
+/// # Errors
+/// Why it does not.
+pub async fn takes_writes<S: Session>(session: &mut S) -> Result<(), Failed> {
+    let asked = match session.query("START TRANSACTION READ WRITE").await {
+        Ok(_) => session.query("ROLLBACK").await.map(drop),
+        Err(error) => Err(error),
+    };
+    asked.map_err(|error| failed_by(&error))
 }
 
 /// A workload that can be proven.

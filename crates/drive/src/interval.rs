@@ -4,6 +4,7 @@ use crate::client::{PerType, TransactionInfo, WorkloadCounters};
 use crate::merge::{Merge, merge_fields};
 use crate::silence::{Silence, common};
 use crate::times::Times;
+use crate::totals::{FailuresByCode, of_known_names};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -99,9 +100,12 @@ pub struct Interval {
     pub counters: WorkloadCounters,
     pub schedule: ScheduleStats,
     pub terminals: TerminalStats,
-    /// Times in which nothing ended, in order: those at its begin and its end, and between them
-    /// those of at least [`base::limits::SILENCE_MIN`].
+    /// Times in which nothing ended well, in order: those at its begin and its end, and between
+    /// them those of at least [`base::limits::FAILED_SILENCE_MIN`].
     pub silences: Vec<Silence>,
+    /// Transactions that were given up, and connections that could not be opened again.
+    #[serde(deserialize_with = "of_known_names")]
+    pub failures: FailuresByCode,
 }
 
 /// What tells intervals of a run apart, by phase and start; they come in this order.
@@ -197,5 +201,6 @@ impl Merge for Interval {
         self.schedule.merge(&other.schedule);
         self.terminals.merge(&other.terminals);
         self.silences = common(&self.silences, &other.silences);
+        Merge::merge(&mut self.failures, &other.failures);
     }
 }

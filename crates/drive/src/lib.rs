@@ -37,7 +37,9 @@ pub use client::{
     TransactionType, Workload, WorkloadCounters, per_type,
 };
 pub use company::{Company, DrivenShare, Partner, PartnerEnd};
-pub use database::{Facts, LoadProgress, LoadReport, LoadedTable, Proof, set_isolation};
+pub use database::{
+    Facts, LoadProgress, LoadReport, LoadedTable, Proof, set_isolation, takes_writes,
+};
 pub use failures::{failed_by, failed_in_commit, leaves_in_doubt, needs_prepare};
 pub use interval::{Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
 pub use merge::Merge;
@@ -46,7 +48,7 @@ pub use pace::{Arrivals, Pace, Terminals, think_time};
 pub use run::{Control, Event, RunReport, WORKER_THREAD, process_cpu_ns, run};
 pub use schedule::{PhaseOffsets, Schedule};
 pub use schemas::Schemas;
-pub use silence::{Silence, SilenceWatch};
+pub use silence::{Failures, Silence, SilenceWatch};
 pub use timed::{StatementTime, StatementTimes, Timed};
 pub use times::Times;
-pub use totals::{ConnectionTime, FailedTries, Totals};
+pub use totals::{ConnectionTime, FailedTries, FailuresByCode, Totals};

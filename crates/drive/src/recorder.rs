@@ -8,12 +8,15 @@ use crate::client::{
 use crate::interval::{Interval, Phase, TerminalStats};
 use crate::merge::Merge;
 use crate::schedule::Schedule;
-use crate::silence::Silence;
+use crate::silence::{Failures, Silence};
 use crate::timed::StatementTimes;
-use crate::totals::{ConnectionTime, FailedTries, Totals};
+use crate::totals::{ConnectionTime, FailedTries, FailuresByCode, Totals};
 use base::limits;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// What failed, where it was no transaction.
+const RECONNECT: &str = "reconnect";
 
 /// The recorder of one worker.
 pub(crate) struct Recorder {
@@ -26,10 +29,14 @@ pub(crate) struct Recorder {
     pub(crate) breakdowns: PerType<Breakdown>,
     /// Transactions that have begun, or wait for their turn, and have not ended.
     in_flight: u64,
-    /// Since when there was always one.
+    /// One has failed, and none has ended well since.
+    is_failing: bool,
+    /// Since when there was always one in flight, or they failed.
     busy_from_ns: u64,
-    /// When the last one ended, or the interval under way began.
+    /// When the last one ended well, or the interval under way began.
     silent_from_ns: u64,
+    /// Since then.
+    failures: Failures,
     /// Transactions that never began, by the type that they are counted for.
     never_begun: PerType<u64>,
 }
@@ -44,8 +51,10 @@ impl Recorder {
             totals: Totals::default(),
             breakdowns: Default::default(),
             in_flight: 0,
+            is_failing: false,
             busy_from_ns: 0,
             silent_from_ns: 0,
+            failures: Failures::default(),
             never_begun: Default::default(),
         }
     }
@@ -101,19 +110,30 @@ impl Recorder {
             FailureKind::Deadlock => stats.deadlocks += 1,
             FailureKind::LockWaitTimeout => stats.lock_wait_timeouts += 1,
             FailureKind::Conflict => stats.other_retries += 1,
-            FailureKind::Fatal => {}
+            FailureKind::Fatal | FailureKind::NoWrites => {}
             FailureKind::Lost { in_doubt } => {
                 self.totals.in_doubt[transaction.index()] += u64::from(in_doubt);
             }
         }
-        self.count_failed(self.types[transaction.index()].name, failed);
+        let name = self.types[transaction.index()].name;
+        add_failed(&mut self.totals.failed_tries, name, failed);
     }
 
-    /// A try of a transaction, or to open a connection again, that failed.
-    pub(crate) fn count_failed(&mut self, what: &'static str, failed: &Failed) {
-        let none = || FailedTries { occurrences: 0, first_message: failed.message.clone() };
-        let which = (what, failed.code.to_string());
-        self.totals.failed_tries.entry(which).or_insert_with(none).occurrences += 1;
+    /// A try to open a connection again that failed.
+    pub(crate) fn failed_reconnect(&mut self, failed: &Failed, at_ns: u64) {
+        self.advance(at_ns);
+        add_failed(&mut self.totals.failed_tries, RECONNECT, failed);
+        self.failure(RECONNECT, failed, at_ns);
+    }
+
+    /// What no other try follows at once.
+    fn failure(&mut self, what: &'static str, failed: &Failed, at_ns: u64) {
+        add_failed(&mut self.current.failures, what, failed);
+        self.failures.add(at_ns);
+        if self.in_flight == 0 && !self.is_failing {
+            self.busy_from_ns = at_ns;
+        }
+        self.is_failing = true;
     }
 
     /// A transaction that was still under way when the run was cut: whether it commits nobody will
@@ -126,30 +146,30 @@ impl Recorder {
 
     /// A transaction begins or, before that, is due or submitted.
     pub(crate) fn came(&mut self, at_ns: u64) {
-        if self.in_flight == 0 {
+        if self.in_flight == 0 && !self.is_failing {
             self.busy_from_ns = at_ns;
         }
         self.in_flight += 1;
     }
 
-    /// A transaction that came has ended, however.
-    fn went(&mut self, at_ns: u64) {
-        self.end_silence(at_ns, false);
-        self.in_flight = self.in_flight.saturating_sub(1);
-    }
-
-    /// Ends the time in which nothing ended: with a transaction or, at `is_last`, the interval.
+    /// Ends the time in which nothing ended well: with a transaction or, at `is_last`, the
+    /// interval. Of a time with failures in another worker this one has a part.
     fn end_silence(&mut self, at_ns: u64, is_last: bool) {
         let from_ns = std::mem::replace(&mut self.silent_from_ns, at_ns);
+        let failures = std::mem::take(&mut self.failures);
         let is_first = from_ns == self.current.start_offset_ns;
-        let is_long = u128::from(at_ns.saturating_sub(from_ns)) >= limits::SILENCE_MIN.as_nanos();
+        let length_ns = u128::from(at_ns.saturating_sub(from_ns));
+        let is_long = length_ns >= limits::FAILED_SILENCE_MIN.as_nanos();
         if (is_first || is_last || is_long) && from_ns < at_ns {
-            let busy_from_ns = if self.in_flight == 0 { at_ns } else { self.busy_from_ns };
+            let is_busy = self.in_flight > 0 || self.is_failing;
+            let busy_from_ns = if is_busy { self.busy_from_ns } else { at_ns };
             self.current.silences.push(Silence {
                 from_ns,
                 to_ns: at_ns,
                 busy_from_ns: busy_from_ns.clamp(from_ns, at_ns),
                 in_flight: self.in_flight,
+                failures,
+                is_over: false,
             });
         }
     }
@@ -180,8 +200,14 @@ impl Recorder {
     }
 
     /// A transaction ends in an error.
-    pub(crate) fn ended_badly(&mut self, transaction: TransactionType, at_ns: u64) {
-        self.went(at_ns);
+    pub(crate) fn ended_badly(
+        &mut self,
+        transaction: TransactionType,
+        failed: &Failed,
+        at_ns: u64,
+    ) {
+        self.failure(self.types[transaction.index()].name, failed, at_ns);
+        self.in_flight = self.in_flight.saturating_sub(1);
         self.given_up(transaction);
     }
 
@@ -203,7 +229,9 @@ impl Recorder {
         count: impl FnOnce(&mut WorkloadCounters),
     ) {
         let committed = u64::from(*how == Attempt::Committed);
-        self.went(operated.end_ns);
+        self.end_silence(operated.end_ns, false);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.is_failing = false;
         self.totals.committed[transaction.index()] += committed;
         self.pending(transaction, operated.begin_ns);
         let in_window = self.current.phase == Phase::Window;
@@ -296,6 +324,11 @@ impl Recorder {
         self.advance(now_ns);
         &mut self.current.terminals
     }
+}
+
+fn add_failed(to: &mut FailuresByCode, what: &'static str, failed: &Failed) {
+    let none = || FailedTries { occurrences: 0, first_message: failed.message.clone() };
+    to.entry((what, failed.code.to_string())).or_insert_with(none).occurrences += 1;
 }
 
 /// The interval that begins at `start_ns`.

@@ -1,27 +1,78 @@
-//! Silences: times in which no transaction ended although one was in flight. Each worker knows its
-//! own; what all of them have in common is the run's.
+//! Silences: times in which no transaction ended well although one was in flight, or after some
+//! had failed. Each worker knows its own; what all of them have in common is the run's. One with
+//! failures is what a failover costs: from the last commit before it to the first one after it.
 
 use crate::interval::Interval;
+use crate::merge::Merge;
 use base::limits;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use std::time::Duration;
 
-/// A time in which nothing ended, in ns from the start of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Transactions that were given up in a time, and connections that could not be opened again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failures {
+    pub count: u64,
+    /// When the first and the last of them came.
+    pub first_ns: u64,
+    pub last_ns: u64,
+}
+
+impl Failures {
+    pub(crate) fn add(&mut self, at_ns: u64) {
+        self.merge(&Failures { count: 1, first_ns: at_ns, last_ns: at_ns });
+    }
+
+    /// Those of them that were in this part of the time, as far as that is known.
+    fn within(self, from_ns: u64, to_ns: u64) -> Failures {
+        match self.first_ns <= to_ns && self.last_ns >= from_ns {
+            true => self,
+            false => Failures::default(),
+        }
+    }
+}
+
+impl Merge for Failures {
+    fn merge(&mut self, other: &Failures) {
+        *self = match (self.count, other.count) {
+            (_, 0) => *self,
+            (0, _) => *other,
+            (mine, theirs) => Failures {
+                count: mine + theirs,
+                first_ns: self.first_ns.min(other.first_ns),
+                last_ns: self.last_ns.max(other.last_ns),
+            },
+        };
+    }
+}
+
+/// A time in which nothing ended well, in ns from the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Silence {
     pub from_ns: u64,
     pub to_ns: u64,
-    /// From here to its end a transaction was in flight; the end where none was.
+    /// From here to its end a transaction was in flight, or one had failed and none had ended well
+    /// since; the end where neither was.
     pub busy_from_ns: u64,
     /// Transactions that were in flight at its end, or at the end of an interval in it.
     pub in_flight: u64,
+    pub failures: Failures,
+    /// A transaction that ended well ended it, not the end of the run.
+    pub is_over: bool,
 }
 
 impl Silence {
-    /// Time in which a transaction was in flight and none ended.
+    /// Time in which a transaction was in flight, or failed, and none ended well.
     pub fn busy_ns(&self) -> u64 {
         self.to_ns - self.busy_from_ns
+    }
+
+    /// Is it so long that it is kept? By failures a shorter one is told from a slow response.
+    fn is_long(&self) -> bool {
+        let least = match self.failures.count {
+            0 => limits::SILENCE_MIN,
+            _ => limits::FAILED_SILENCE_MIN,
+        };
+        u128::from(self.busy_ns()) >= least.as_nanos()
     }
 
     /// What it has in common with that of another worker.
@@ -33,6 +84,12 @@ impl Silence {
             to_ns,
             busy_from_ns: self.busy_from_ns.min(other.busy_from_ns).clamp(from_ns, to_ns),
             in_flight: self.in_flight + other.in_flight,
+            failures: {
+                let mut failures = self.failures.within(from_ns, to_ns);
+                failures.merge(&other.failures.within(from_ns, to_ns));
+                failures
+            },
+            is_over: false,
         })
     }
 }
@@ -73,10 +130,13 @@ impl Silences {
                     let busy_from_ns =
                         if was_busy { before.busy_from_ns } else { next.busy_from_ns };
                     let in_flight = before.in_flight.max(next.in_flight);
-                    Silence { from_ns: before.from_ns, to_ns: next.to_ns, busy_from_ns, in_flight }
+                    let mut failures = before.failures;
+                    failures.merge(&next.failures);
+                    let from_ns = before.from_ns;
+                    Silence { from_ns, busy_from_ns, in_flight, failures, ..*next }
                 }
                 before => {
-                    self.end(before);
+                    self.end(before, true);
                     *next
                 }
             };
@@ -84,19 +144,20 @@ impl Silences {
         }
         if self.open.is_some_and(|open| open.to_ns < interval_ns.end) {
             let over = self.open.take();
-            self.end(over);
+            self.end(over, true);
         }
     }
 
-    fn end(&mut self, silence: Option<Silence>) {
-        let least_ns = limits::SILENCE_MIN.as_nanos();
-        self.ended.extend(silence.filter(|of| u128::from(of.busy_ns()) >= least_ns));
+    fn end(&mut self, silence: Option<Silence>, is_over: bool) {
+        let long = silence.filter(Silence::is_long);
+        self.ended.extend(long.map(|of| Silence { is_over, ..of }));
     }
 
-    /// All of at least [`limits::SILENCE_MIN`] and `least_ns`, in order of time.
+    /// All of at least [`limits::SILENCE_MIN`], or [`limits::FAILED_SILENCE_MIN`] with failures,
+    /// and `least_ns`, in order of time.
     pub fn longer_than(mut self, least_ns: u64) -> Vec<Silence> {
         let last = self.open.take();
-        self.end(last);
+        self.end(last, false);
         self.ended.retain(|of| of.busy_ns() >= least_ns);
         self.ended
     }
@@ -121,19 +182,16 @@ impl SilenceWatch {
         }
     }
 
-    /// How long nothing has ended, and how many transactions are in flight; `None` where that is
-    /// no silence.
-    pub fn now(&self) -> Option<(Duration, u64)> {
-        let silence = self.silences.open?;
-        let lasts = Duration::from_nanos(silence.busy_ns());
-        let is_long = silence.busy_ns() >= limits::SILENCE_MEDIANS * self.median_ns;
-        (lasts >= limits::SILENCE_MIN && is_long).then_some((lasts, silence.in_flight))
+    /// The silence that goes on; `None` where it is too short to be one.
+    pub fn now(&self) -> Option<Silence> {
+        let is_long = |of: &Silence| of.busy_ns() >= limits::SILENCE_MEDIANS * self.median_ns;
+        self.silences.open.filter(|of| of.is_long() && is_long(of))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Silence, SilenceWatch, Silences, common};
+    use super::{Failures, Silence, SilenceWatch, Silences, common};
     use crate::client::{Attempt, TransactionInfo, TransactionType};
     use crate::interval::{Interval, Phase};
     use crate::merge::Merge;
@@ -148,7 +206,11 @@ mod tests {
 
     fn silence(from_s: u64, to_s: u64, busy_from_s: u64, in_flight: u64) -> Silence {
         let [from_ns, to_ns, busy_from_ns] = [from_s, to_s, busy_from_s].map(|s| s * S);
-        Silence { from_ns, to_ns, busy_from_ns, in_flight }
+        Silence { from_ns, to_ns, busy_from_ns, in_flight, ..Silence::default() }
+    }
+
+    fn over(silence: Silence) -> Silence {
+        Silence { is_over: true, ..silence }
     }
 
     #[test]
@@ -174,8 +236,39 @@ mod tests {
         silences.take(&[silence(5, 10, 5, 5)], 5 * S..10 * S);
         silences.take(&[silence(10, 13, 10, 6), silence(14, 15, 15, 0)], 10 * S..15 * S);
         assert_eq!(silences.open.map(|of| of.busy_ns()), Some(0));
-        assert_eq!(silences.clone().longer_than(0), [silence(0, 1, 0, 4), silence(1, 13, 3, 6)]);
-        assert_eq!(silences.longer_than(2 * S), [silence(1, 13, 3, 6)]);
+        let (first, second) = (over(silence(0, 1, 0, 4)), over(silence(1, 13, 3, 6)));
+        assert_eq!(silences.clone().longer_than(0), [first, second]);
+        assert_eq!(silences.longer_than(2 * S), [second]);
+        // Whom the end of the run finds silent has not gone on.
+        let mut silences = Silences::default();
+        silences.take(&[silence(2, 5, 2, 1)], 0..5 * S);
+        assert_eq!(silences.longer_than(0), [silence(2, 5, 2, 1)]);
+    }
+
+    /// Where one worker's connections fail, the others' may go on.
+    #[test]
+    fn failures_are_of_the_time_that_they_came_in() {
+        let failed = |silence: Silence, at_s: &[u64]| {
+            let mut failures = Failures::default();
+            at_s.iter().for_each(|at| failures.add(at * S));
+            Silence { failures, ..silence }
+        };
+        let mine = [failed(silence(0, 6, 0, 1), &[1, 2])];
+        let theirs = [failed(silence(0, 3, 0, 1), &[2]), silence(4, 6, 4, 1)];
+        let expected = [failed(silence(0, 3, 0, 2), &[1, 2, 2]), silence(4, 6, 4, 2)];
+        assert_eq!(common(&mine, &theirs), expected);
+        // Over the end of an interval; shorter than a silence without.
+        let mut silences = Silences::default();
+        let fifth = |of: u64| of * S / 5;
+        let short = |from: u64, to: u64| Silence {
+            from_ns: fifth(from),
+            busy_from_ns: fifth(from),
+            to_ns: fifth(to),
+            ..Silence::default()
+        };
+        silences.take(&[short(0, 2), failed(short(3, 5), &[1])], 0..S);
+        silences.take(&[failed(short(5, 6), &[1]), short(8, 10)], S..2 * S);
+        assert_eq!(silences.longer_than(0), [over(failed(short(3, 6), &[1, 1]))]);
     }
 
     /// As of a run whose transactions take a twentieth of a second, then two.
@@ -287,7 +380,8 @@ mod tests {
                 let in_flight = || all.iter().filter(|of| of.0 < gap[1] && of.1 >= gap[1]);
                 let busy_from_ns = in_flight().map(|of| of.0).min()?.max(gap[0]);
                 let in_flight = in_flight().count() as u64;
-                let silence = Silence { from_ns: gap[0], to_ns: gap[1], busy_from_ns, in_flight };
+                let (from_ns, to_ns, none) = (gap[0], gap[1], Silence::default());
+                let silence = Silence { from_ns, to_ns, busy_from_ns, in_flight, ..none };
                 (silence.busy_ns() >= S).then_some(silence)
             });
             let bounds = |of: Silence| (of.from_ns, of.busy_from_ns, of.to_ns);

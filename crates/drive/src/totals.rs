@@ -58,14 +58,17 @@ pub struct Totals {
     pub reconnects: u64,
     /// By transaction, or `reconnect`, and error code.
     #[serde(deserialize_with = "of_known_names")]
-    pub failed_tries: BTreeMap<(&'static str, String), FailedTries>,
+    pub failed_tries: FailuresByCode,
 }
+
+/// What failed by transaction, or `reconnect`, and error code.
+pub type FailuresByCode = ByNameAndCode<&'static str>;
 
 type ByNameAndCode<N> = BTreeMap<(N, String), FailedTries>;
 
-fn of_known_names<'de, D: Deserializer<'de>>(
+pub(crate) fn of_known_names<'de, D: Deserializer<'de>>(
     from: D,
-) -> Result<ByNameAndCode<&'static str>, D::Error> {
+) -> Result<FailuresByCode, D::Error> {
     let all = ByNameAndCode::<KnownName>::deserialize(from)?;
     Ok(all.into_iter().map(|((name, code), tries)| ((name.0, code), tries)).collect())
 }

@@ -235,7 +235,7 @@ mod tests {
     fn what_no_rank_says_is_not_understood() {
         let interval = Interval::new(TYPES, Phase::Window, 0..10);
         assert!(travelled(&interval).is_consistent());
-        let silence = Silence { from_ns: 5, to_ns: 9, busy_from_ns: 4, in_flight: 1 };
+        let silence = Silence { from_ns: 5, to_ns: 9, busy_from_ns: 4, ..Silence::default() };
         let odd = Interval { silences: vec![silence], ..interval.clone() };
         assert!(!travelled(&odd).is_consistent());
         assert!(!Interval { end_offset_ns: 0, start_offset_ns: 1, ..interval }.is_consistent());

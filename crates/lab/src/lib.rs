@@ -12,7 +12,7 @@ mod schedule;
 mod stop;
 mod target;
 
-pub use drive::{Interval, Phase};
+pub use drive::{FailedTries, FailuresByCode, Interval, Phase, Silence};
 pub use error::{LabError, LabResult};
 pub use eta::Eta;
 pub use measure::acid::{AcidLevels, test_acid};

@@ -27,9 +27,10 @@ pub(crate) fn text(state: &State) -> String {
     out.optional(state.connections.map(f64::from));
     out.begin("mydyno_nopm", "gauge", "New orders per minute in the last interval.");
     out.optional(state.nopm());
-    let help = "How long no transaction has ended, where that is longer than usual; else 0.";
+    let help = "How long no transaction has ended well, where that is longer than usual; else 0.";
     out.begin("mydyno_silence_seconds", "gauge", help);
-    out.optional(state.nopm().map(|_| state.silence().map_or(0.0, |(of, _)| of.as_secs_f64())));
+    let silence_s = || state.silence().map_or(0.0, |of| of.busy_ns() as f64 / 1e9);
+    out.optional(state.nopm().map(|_| silence_s()));
     // Its samples have the label `quantile`, which no other kind may have.
     let help = "Response times in the last interval, by quantile.";
     out.begin("mydyno_response_seconds", "summary", help);

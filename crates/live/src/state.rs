@@ -4,7 +4,7 @@
 use crate::usage::{Recent, Usage};
 use analyse::{RunProgress, Window};
 use base::{Dilation, Warehouses, named};
-use drive::{Interval, Merge, Phase, SilenceWatch, Times, TransactionInfo};
+use drive::{Interval, Merge, Phase, Silence, SilenceWatch, Times, TransactionInfo};
 use std::collections::VecDeque;
 use std::time::Duration;
 use store::SampleBatch;
@@ -297,9 +297,8 @@ impl State {
         Some(std::mem::take(&mut self.since_told)).filter(|load| load.length_ns > 0)
     }
 
-    /// How long nothing has ended, and how many transactions are in flight, where that is a
-    /// silence.
-    pub fn silence(&self) -> Option<(Duration, u64)> {
+    /// The time in which nothing has ended well, where there is one.
+    pub fn silence(&self) -> Option<Silence> {
         self.silences.now().filter(|_| self.stage != Stage::Finished)
     }
 

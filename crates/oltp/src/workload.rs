@@ -8,7 +8,7 @@ use drive::streams::INPUTS;
 use drive::{
     Attempt, Client, Facts, Failed, Opening, Proof, RunReport, Schemas, Source, StatementTimes,
     Timed, TransactionInfo, TransactionType, Workload, failed_by, failed_in_commit, needs_prepare,
-    set_isolation,
+    set_isolation, takes_writes,
 };
 use spec::Isolation;
 use std::collections::BTreeMap;
@@ -123,10 +123,7 @@ impl<C: Connect + Sync> Proof for ScriptWorkload<C> {
     fn mismatch(&self, _report: &RunReport, before: &Facts, after: &Facts) -> Option<String> {
         let what = self.script.constant.as_ref()?.what;
         (before != after).then(|| {
-            format!(
-                "no transaction of the driver changes {what}, but they are others than before; \
-                 does somebody else use the database?"
-            )
+            format!("no transaction of the driver changes {what}, but they are others than before")
         })
     }
 }
@@ -274,6 +271,10 @@ impl<C: Connect> Client for ScriptClient<C> {
 
     fn statement_times(&self) -> StatementTimes<'_> {
         self.session.times()
+    }
+
+    async fn takes_writes(&mut self) -> Result<(), Failed> {
+        takes_writes(&mut self.session).await
     }
 
     async fn close(self) {

@@ -249,6 +249,9 @@ fn tags(repeat: &RepeatView) -> Markup {
                     (counted(result.reconnects as usize, "reconnect", "reconnects"))
                 } }
             }
+            @if let Some(recovery_s) = summary.recovery_s {
+                span.tag.warn { (format!("recovery took {recovery_s:.1} s")) }
+            }
             @if repeat.variables.iter().any(Variable::changed) {
                 span.tag.warn { "server variables changed during the run" }
             }

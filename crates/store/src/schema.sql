@@ -514,6 +514,8 @@ CREATE TABLE silence (
     start_offset_ns INTEGER NOT NULL,
     end_offset_ns   INTEGER NOT NULL,
     in_flight       INTEGER NOT NULL,
+    failures        INTEGER NOT NULL,
+    is_over         INTEGER NOT NULL CHECK (is_over IN (0, 1)),
     PRIMARY KEY (repeat_id, ordinal)
 ) STRICT, WITHOUT ROWID;
 

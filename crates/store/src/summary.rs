@@ -136,7 +136,11 @@ document! {
                 (of.name.clone(), TransactionSummary::of(totals, spent, is_done))
             }).collect()
         ),
-        /// Times in which transactions were in flight and none ended; see below.
+        /// The longest time to recovery after transactions or connections failed, as in a failover:
+        /// from the last commit before to the first one after them; `None` where there was none.
+        pub recovery_s: Option<f64> =
+            window.silences.iter().filter_map(|of| of.recovery_s).max_by(f64::total_cmp),
+        /// Times in which transactions were in flight, or failed, and none ended well; see below.
         pub silences: Vec<SilenceSummary> = window.silences,
         /// Where the connections were in the window; `None` where there was none; see below.
         pub connection_time: Option<ConnectionTimeSummary> = window.connection_time,

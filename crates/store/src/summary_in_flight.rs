@@ -39,20 +39,27 @@ document! {
 }
 
 document! {
-    /// A time in which transactions were in flight and none ended, of more than 1 s and ten median
-    /// response times.
+    /// A time in which transactions were in flight, or failed, and none ended well, of more than 1 s
+    /// (0.1 s with failures) and ten median response times.
     pub struct SilenceSummary from (silence: StoredSilence, window_start_ns: u64);
     let from_window = |at_ns: u64| (at_ns as f64 - window_start_ns as f64) / 1e9;
+    let ns = silence.end_offset_ns.saturating_sub(silence.start_offset_ns);
+    let duration_s = ns as f64 / 1e9;
     {
         /// Begin and end, from the begin of the window: below 0 before it, and above `window_s`
         /// after it.
         pub start_s: f64 = from_window(silence.start_offset_ns),
         pub end_s: f64 = from_window(silence.end_offset_ns),
         /// The time between them.
-        pub duration_s: f64 =
-            silence.end_offset_ns.saturating_sub(silence.start_offset_ns) as f64 / 1e9,
+        pub duration_s: f64 = duration_s,
         /// Transactions that were in flight, those in a queue included.
         pub in_flight: u64 = silence.in_flight,
+        /// Transactions that were given up in it, and tries to open connections again that failed.
+        pub failures: u64 = silence.failures,
+        /// The recovery time of a failover: `duration_s` where there were failures, and a
+        /// transaction ended well after them; else `None`.
+        pub recovery_s: Option<f64> =
+            (silence.failures > 0 && silence.is_over).then_some(duration_s),
     }
 }
 

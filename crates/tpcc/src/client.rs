@@ -7,7 +7,7 @@ use crate::{Input, InputCounters};
 use base::{Connect, DateTime, Session};
 use drive::{
     Attempt, Client, Failed, FailureKind, StatementTimes, Timed, WorkloadCounters, failed_by,
-    failed_in_commit,
+    failed_in_commit, takes_writes,
 };
 use std::iter;
 use std::sync::Arc;
@@ -152,6 +152,10 @@ impl<C: Connect> Client for TerminalClient<C> {
 
     fn count(&self, input: &Input, counters: &mut WorkloadCounters) {
         InputCounters::count(input, self.outcome, counters);
+    }
+
+    async fn takes_writes(&mut self) -> Result<(), Failed> {
+        takes_writes(self.terminal.session_mut()).await
     }
 
     async fn close(self) {

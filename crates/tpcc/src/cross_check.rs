@@ -58,8 +58,7 @@ fn wrong(
     let is_right = (committed..=committed + in_doubt).contains(&rise);
     (!is_right).then(|| {
         format!(
-            "the driver committed {} {what} ({} in doubt), but the database has {} more; does \
-             somebody else use it?",
+            "the driver committed {} {what} ({} in doubt), but the database has {} more",
             show(committed),
             show(in_doubt),
             show(rise)

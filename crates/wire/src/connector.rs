@@ -2,6 +2,7 @@
 
 use crate::auth::{AuthMethod, zero_terminated};
 use crate::connection::Connection;
+use crate::host_name::HostName;
 use crate::login::{Login, ServerKey};
 use crate::options::{Address, ConnectOptions, TlsMode};
 use crate::packet::{PacketReader, malformed, put_lenenc_bytes};
@@ -33,9 +34,15 @@ impl base::Connect for Connector {
         match error {
             ConnectError::Unreachable { .. } => true,
             ConnectError::Refused { error, .. } => {
-                use errors::{CON_COUNT_ERROR, SERVER_SHUTDOWN, UNKNOWN_COM_ERROR};
-                let passing = [CON_COUNT_ERROR, UNKNOWN_COM_ERROR, SERVER_SHUTDOWN];
-                error.code().is_none_or(|code| passing.contains(&code))
+                use errors::{CON_COUNT_ERROR, OF_PROXIES, SERVER_OFFLINE_MODE, SERVER_SHUTDOWN};
+                let passing = [
+                    CON_COUNT_ERROR,
+                    errors::UNKNOWN_COM_ERROR,
+                    SERVER_SHUTDOWN,
+                    SERVER_OFFLINE_MODE,
+                ];
+                let passes = |code| passing.contains(&code) || OF_PROXIES.contains(&code);
+                error.code().is_none_or(passes)
             }
             ConnectError::Protocol { error, .. } => matches!(error, SessionError::Lost(_)),
             _ => false,
@@ -79,9 +86,12 @@ impl ConnectError {
 #[derive(Clone, Debug)]
 pub struct Connector {
     options: Arc<ConnectOptions>,
+    /// As it was at first.
     endpoint: Arc<Endpoint>,
     /// The server prepares the statements of sessions.
     prepares: bool,
+    /// What it is resolved again by for each connection, where it has a name.
+    name: Option<Arc<HostName>>,
     mode: TlsMode,
     tls: Option<TlsSetup>,
     server_key: Arc<ServerKey>,
@@ -90,8 +100,8 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// Resolves the host name and reads certificates and keys, once. Blocks while the resolver
-    /// does.
+    /// Resolves the host's name, which says whether TLS is wanted by itself, and reads certificates
+    /// and keys, once. Blocks while the resolver does.
     ///
     /// # Errors
     /// [`ConnectError::Unreachable`] for an unknown host, [`ConnectError::Tls`] and
@@ -101,6 +111,10 @@ impl Connector {
         let endpoint = Endpoint::resolve(&options.address).map_err(|error| {
             ConnectError::Unreachable { address: address.clone(), why: error.to_string() }
         })?;
+        let name = match (&options.address, &endpoint) {
+            (Address::Tcp { host, port }, Endpoint::Tcp(found)) => HostName::of(host, *port, found),
+            _ => None,
+        };
         let security = &options.security;
         let mode = security.mode(endpoint.is_local());
         let tls = TlsSetup::for_mode(mode, security)
@@ -112,6 +126,7 @@ impl Connector {
             options: Arc::new(options),
             endpoint: Arc::new(endpoint),
             prepares: true,
+            name,
             mode,
             tls,
             server_key: Arc::new(ServerKey { known, is_believed }),
@@ -133,7 +148,10 @@ impl Connector {
     }
 
     async fn dial(&self) -> Result<Connection, ConnectError> {
-        let transport = Transport::connect(&self.endpoint).await;
+        let transport = match &self.name {
+            None => Transport::connect(&self.endpoint).await,
+            Some(name) => Transport::connect(&self.resolve(name).await?).await,
+        };
         let transport = transport.map_err(|error| self.unreachable(error.to_string()))?;
         let mut connection = Connection::new(transport, self.prepares);
         self.log_in(&mut connection).await?;
@@ -141,6 +159,19 @@ impl Connector {
             connection.query(sql).await.map_err(|e| self.classify(e))?;
         }
         Ok(connection)
+    }
+
+    /// Where a name leads to now. Without TLS by itself that stays inside the machine.
+    async fn resolve(&self, name: &Arc<HostName>) -> Result<Endpoint, ConnectError> {
+        let found = name.addresses().await.map_err(|error| self.unreachable(error.to_string()))?;
+        let endpoint = Endpoint::Tcp(found);
+        let is_mode_of_now = self.mode == self.options.security.mode(endpoint.is_local());
+        if is_mode_of_now || !self.endpoint.is_local() {
+            return Ok(endpoint);
+        }
+        let why = "the name led to this machine at first, where connections are not encrypted, and \
+                   leads to another now; say which by ssl-mode";
+        Err(ConnectError::Tls { address: self.address(), why: why.to_owned() })
     }
 
     pub(crate) async fn log_in(&self, connection: &mut Connection) -> Result<(), ConnectError> {

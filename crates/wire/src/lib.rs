@@ -9,6 +9,7 @@ mod answer;
 mod auth;
 mod connection;
 mod connector;
+mod host_name;
 mod login;
 mod options;
 mod packet;

@@ -1,5 +1,6 @@
 //! Bytes to and from the server: TCP or unix socket, plain or TLS, never blocking the thread.
 
+use crate::host_name::look_up;
 use crate::options::Address;
 use crate::tls::reasons;
 use base::limits;
@@ -79,19 +80,13 @@ pub(crate) enum Endpoint {
 }
 
 impl Endpoint {
-    /// Resolves the address. Blocks while the resolver does; once per run, not per connection.
+    /// Resolves the address. Blocks while the resolver does: what connects later asks a
+    /// [`HostName`](crate::host_name::HostName).
     pub(crate) fn resolve(address: &Address) -> io::Result<Endpoint> {
-        use std::net::ToSocketAddrs;
-        match address {
-            Address::Unix(path) => Ok(Endpoint::Unix(path.clone())),
-            Address::Tcp { host, port } => {
-                let found: Vec<SocketAddr> = (host.as_str(), *port).to_socket_addrs()?.collect();
-                if found.is_empty() {
-                    return Err(io::Error::new(ErrorKind::NotFound, "the name has no address"));
-                }
-                Ok(Endpoint::Tcp(found))
-            }
-        }
+        Ok(match address {
+            Address::Unix(path) => Endpoint::Unix(path.clone()),
+            Address::Tcp { host, port } => Endpoint::Tcp(look_up(host, *port)?),
+        })
     }
 
     /// Does all of the way lie inside this machine?

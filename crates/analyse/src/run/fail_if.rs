@@ -16,7 +16,7 @@ type CountValue = fn(&TransactionSummary) -> u64;
 type Comparison = fn(f64, f64) -> bool;
 
 /// Figures of the whole run, with what they mean.
-const OF_RUN: [(&str, RunValue, &str); 12] = [
+const OF_RUN: [(&str, RunValue, &str); 13] = [
     ("nopm", |run| run.rates.nopm, "new orders per minute; of TPC-C"),
     (
         "tpm",
@@ -27,6 +27,11 @@ const OF_RUN: [(&str, RunValue, &str); 12] = [
     ("tps", |run| Some(run.rates.tpm_total? / 60.0), "the same per second"),
     ("errors_share", errors_share, "`errors` by all transactions that ended, 0 to 1"),
     ("retries_share", retries_share, "`retries` by all tries, 0 to 1"),
+    (
+        "recovery_s",
+        |run| run.recovery_s,
+        "the longest time to recovery after failures, as in a failover",
+    ),
     ("reconnects", |run| run.reconnects.map(|of| of as f64), "connections made again after a loss"),
     ("fidelity", |run| run.fidelity, "requests to emulated devices that were in time, 0 to 1"),
     ("late", |run| of_schedule(run, |of| of.late), "of `--rate`: begun more than 1 ms late"),

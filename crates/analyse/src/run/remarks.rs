@@ -19,12 +19,12 @@ pub fn remarks(window: &WindowSummary, cell: &NewCell) -> Vec<String> {
     silences(window).into_iter().chain(balance).collect()
 }
 
-/// The longest time in which nothing ended.
+/// The longest time in which nothing ended well.
 pub fn longest_silence_s(window: &WindowSummary) -> Option<f64> {
     window.silences.iter().map(|of| of.duration_s).max_by(f64::total_cmp)
 }
 
-/// The share of the window in which nothing ended.
+/// The share of the window in which nothing ended well.
 pub(crate) fn silent_share(window: &WindowSummary) -> f64 {
     let inside =
         |of: &SilenceSummary| (of.end_s.min(window.window_s) - of.start_s.max(0.0)).max(0.0);
@@ -41,10 +41,16 @@ pub fn is_too_short(window: &WindowSummary, cell: &NewCell) -> bool {
     })
 }
 
+/// Those with failures first, which are what a failover costs.
 fn silences(window: &WindowSummary) -> Vec<String> {
+    let (failed, silent): (Vec<_>, Vec<_>) = window.silences.iter().partition(|of| of.failures > 0);
+    [failed, silent].iter().flat_map(|of| longest_told(window, of)).collect()
+}
+
+fn longest_told(window: &WindowSummary, silences: &[&SilenceSummary]) -> Vec<String> {
     let by_length =
         |a: &&SilenceSummary, b: &&SilenceSummary| b.duration_s.total_cmp(&a.duration_s);
-    let mut rest = window.silences.iter().sorted_by(by_length);
+    let mut rest = silences.iter().copied().sorted_by(by_length);
     let longest = rest.by_ref().take(SILENCES_TOLD_MAX);
     let longest = longest.sorted_by(|one, other| one.start_s.total_cmp(&other.start_s));
     let mut told = longest.map(|of| in_words(of, window.window_s)).collect_vec();
@@ -57,9 +63,10 @@ fn silences(window: &WindowSummary) -> Vec<String> {
 }
 
 /// `nothing ended from 9.1 s to the end and for 4.0 s after it (8.9 s), with 4 transactions in
-/// flight`
+/// flight`; `recovery took 7.3 s: nothing was committed from 5.0 s to 12.3 s of the window, with 48
+/// transactions or reconnects that failed`
 fn in_words(silence: &SilenceSummary, window_s: f64) -> String {
-    let SilenceSummary { start_s, end_s, duration_s, in_flight } = silence;
+    let SilenceSummary { start_s, end_s, duration_s, in_flight, failures, recovery_s } = silence;
     let from = match *start_s < 0.0 {
         true => format!("from {:.1} s before the window", -start_s),
         false => format!("from {start_s:.1} s"),
@@ -69,6 +76,15 @@ fn in_words(silence: &SilenceSummary, window_s: f64) -> String {
         after_s if after_s > -0.05 => "to the end".to_owned(),
         _ => format!("to {end_s:.1} s of the window"),
     };
+    if *failures > 0 {
+        let failed =
+            counted(*failures as usize, "transaction or reconnect", "transactions or reconnects");
+        let none = format!("nothing was committed {from} {to}");
+        return match recovery_s {
+            Some(s) => format!("recovery took {s:.1} s: {none}, with {failed} that failed"),
+            None => format!("{none} ({duration_s:.1} s), with {failed} that failed"),
+        };
+    }
     let in_flight = counted(*in_flight as usize, "transaction", "transactions");
     format!("nothing ended {from} {to} ({duration_s:.1} s), with {in_flight} in flight")
 }
@@ -129,7 +145,8 @@ mod tests {
     use store::{ConnectionTimeSummary, NewCell, SilenceSummary, WindowSummary};
 
     fn silence(start_s: f64, end_s: f64) -> SilenceSummary {
-        SilenceSummary { start_s, end_s, duration_s: end_s - start_s, in_flight: 4 }
+        let duration_s = end_s - start_s;
+        SilenceSummary { start_s, end_s, duration_s, in_flight: 4, failures: 0, recovery_s: None }
     }
 
     fn window(silences: Vec<SilenceSummary>, in_transactions: f64, product: f64) -> WindowSummary {
@@ -175,6 +192,27 @@ mod tests {
         let many = (0..10).map(|at| silence(f64::from(at) + 0.5, f64::from(at) + 1.5)).collect();
         let told = remarks(&self::window(many, 4.0, 4.0), &cell(4));
         assert_eq!(told[3..], ["nothing ended for 7 more times, 7.0 s in all"]);
+    }
+
+    #[test]
+    fn a_failover_is_told_with_its_recovery_time() {
+        let failed = |start_s: f64, end_s: f64, is_over: bool| {
+            let recovery_s = is_over.then_some(end_s - start_s);
+            SilenceSummary { failures: 48, recovery_s, ..silence(start_s, end_s) }
+        };
+        let stalls = [8.0, 9.5, 11.0].map(|at_s| silence(at_s, at_s + 1.25));
+        let all = [failed(5.0, 5.25, true), failed(12.5, 14.5, false)];
+        let told = remarks(&window([&stalls[..], &all].concat(), 4.0, 4.0), &cell(4));
+        assert_eq!(
+            told[..2],
+            [
+                "recovery took 0.2 s: nothing was committed from 5.0 s to 5.2 s of the window, with \
+                 48 transactions or reconnects that failed",
+                "nothing was committed from 12.5 s to the end and for 0.5 s after it (2.0 s), with \
+                 48 transactions or reconnects that failed",
+            ]
+        );
+        assert!(told.len() == 5 && told[2].starts_with("nothing ended from 8.0 s"), "{told:?}");
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn head_lines(state: &State) -> Vec<Line<'_>> {
     let far = match (state.doing(), state.silence()) {
         (Some(doing), _) => Line::from(doing.to_owned()),
         (None, Some(silence)) => {
-            Line::styled(format!("{}: {}", state.stage.title(), silent(silence)), BAD)
+            Line::styled(format!("{}: {}", state.stage.title(), silent(&silence)), BAD)
         }
         (None, None) => Line::from(how_far(state, false)),
     };

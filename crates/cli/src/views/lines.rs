@@ -5,7 +5,7 @@ use crate::console::live_stdout;
 use crate::failure::Failure;
 use crate::outlet::Outlet;
 use crate::text::format::{optional, throughput};
-use crate::text::silent;
+use crate::text::{failures, silent};
 use lab::{Interval, Phase};
 use live::{Stage, State};
 use std::time::Duration;
@@ -34,8 +34,11 @@ impl Lines {
             text.push_str(&header());
         }
         text.push_str(&line(interval, state));
+        if !interval.failures.is_empty() {
+            text.push_str(&format!("# failed: {}\n", failures(&interval.failures)));
+        }
         if let Some(silence) = state.silence() {
-            text.push_str(&format!("# {}\n", silent(silence)));
+            text.push_str(&format!("# {}\n", silent(&silence)));
         }
         self.outlet.push(text);
     }

@@ -22,6 +22,7 @@ mod dilated;
 mod emulation;
 mod engines;
 mod failing;
+mod failovers;
 mod faults;
 mod fleet;
 mod foreign;

@@ -3,25 +3,31 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A relay to a server, that can be told to forward nothing.
+/// A relay to a server, that can be told to forward nothing, and to lead to another server.
 pub struct Relay {
     pub port: u16,
+    leads_to: Arc<AtomicU16>,
     is_stopped: Arc<AtomicBool>,
 }
 
 impl Relay {
     pub fn to(port: u16) -> Relay {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let is_stopped = Arc::new(AtomicBool::new(false));
-        let relay =
-            Relay { port: listener.local_addr().unwrap().port(), is_stopped: is_stopped.clone() };
+        let (is_stopped, leads_to) =
+            (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU16::new(port)));
+        let relay = Relay {
+            port: listener.local_addr().unwrap().port(),
+            leads_to: leads_to.clone(),
+            is_stopped: is_stopped.clone(),
+        };
         thread::spawn(move || {
             for near in listener.incoming() {
                 let near = near.unwrap();
+                let port = leads_to.load(Ordering::Relaxed);
                 let far = TcpStream::connect(("127.0.0.1", port)).unwrap();
                 for stream in [&near, &far] {
                     stream.set_nodelay(true).unwrap();
@@ -34,6 +40,11 @@ impl Relay {
             }
         });
         relay
+    }
+
+    /// Leads new connections to another server; those that there are stay where they are.
+    pub fn lead_to(&self, port: u16) {
+        self.leads_to.store(port, Ordering::Relaxed);
     }
 
     pub fn stop(&self, is_stopped: bool) {

@@ -7,6 +7,7 @@ use drive::{
     TransactionStats, TransactionType, Workload, WorkloadCounters, process_cpu_ns, run,
 };
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -28,12 +29,13 @@ struct Fake<F> {
     /// The most that a connection was told to have been opened before.
     earlier: AtomicU32,
     opens_max: u32,
+    takes_writes: fn() -> bool,
 }
 
 impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Fake<F> {
     fn new(busy: Duration, script: F) -> Fake<F> {
         let [opened, earlier] = [0, 0].map(AtomicU32::new);
-        Fake { busy, script, opened, earlier, opens_max: u32::MAX }
+        Fake { busy, script, opened, earlier, opens_max: u32::MAX, takes_writes: || true }
     }
 }
 
@@ -44,6 +46,7 @@ struct FakeClient<F> {
     /// The operation tried last, and how often.
     tried: (u64, u32),
     statements: Cell<u64>,
+    takes_writes: fn() -> bool,
 }
 
 /// Numbers its operations.
@@ -86,6 +89,7 @@ impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Workload for Fake<F> {
             operations: 0,
             tried: (0, 0),
             statements: Cell::new(0),
+            takes_writes: self.takes_writes,
         })
     }
 }
@@ -109,6 +113,13 @@ impl<F: Fn(u64, u32) -> Attempt> Client for FakeClient<F> {
 
     fn statements(&self) -> u64 {
         self.statements.get()
+    }
+
+    async fn takes_writes(&mut self) -> Result<(), Failed> {
+        match (self.takes_writes)() {
+            true => Ok(()),
+            false => Err(failed(FailureKind::NoWrites, "1290")),
+        }
     }
 
     fn count(&self, _: &u64, counters: &mut WorkloadCounters) {
@@ -214,8 +225,12 @@ fn an_interval_has_rates_and_an_order() {
         other.transactions[1] = TransactionStats { committed, errors, ..Default::default() };
         assert!(!other.is_consistent());
     }
-    let silence =
-        |from_ns, busy_from_ns, to_ns| Silence { from_ns, to_ns, busy_from_ns, in_flight: 1 };
+    let silence = |from_ns, busy_from_ns, to_ns| Silence {
+        from_ns,
+        to_ns,
+        busy_from_ns,
+        ..Silence::default()
+    };
     for (silence, is_consistent) in [
         (silence(1, 2, 3), true),
         (silence(1, 1, 1), true),
@@ -460,6 +475,42 @@ fn connections_that_stay_lost_end_the_run() {
     let (report, _) = drive(&fake, &options(2, LONG));
     assert!(start.elapsed() < LONG / 2);
     assert!(report.aborted.is_some_and(|why| why.reason.contains("all connections are lost")));
+}
+
+/// A server that takes no more writes, and another in its place after a while: connections are
+/// opened until one is found that does, and that costs one transaction each.
+#[test]
+fn connections_look_for_a_server_that_takes_writes() {
+    static WRITES_AT: OnceLock<Instant> = OnceLock::new();
+    let script = |operation, _| match operation {
+        20 if WRITES_AT.get().is_none_or(|at| Instant::now() < *at) => {
+            WRITES_AT.get_or_init(|| Instant::now() + 10_700 * MS);
+            Attempt::Failed(failed(FailureKind::NoWrites, "1290"))
+        }
+        _ => Attempt::Committed,
+    };
+    let takes_writes: fn() -> bool = || WRITES_AT.get().is_none_or(|at| Instant::now() >= *at);
+    let fake = Fake { takes_writes, ..Fake::new(MS, script) };
+    let (report, intervals) = drive(&fake, &options(4, 12_500 * MS));
+    // A server that answers is none that is gone, however long it takes no writes.
+    assert_eq!(report.aborted, None);
+    assert_eq!((report.totals.errors, report.totals.reconnects), (4, 4));
+    let refused = |code: &str| {
+        let of_code = report.totals.failed_tries.iter().filter(|((_, of), _)| of == code);
+        of_code.map(|((what, _), tries)| (*what, tries.occurrences)).collect::<Vec<_>>()
+    };
+    let [("reconnect", probes), ("work", 4)] = refused("1290")[..] else {
+        panic!("{:?}", report.totals.failed_tries)
+    };
+    // Pauses are of 0.5 s in the mean, in the end.
+    assert!((4 * 10..4 * 60).contains(&probes), "{probes}");
+    let told: u64 =
+        intervals.iter().flat_map(|of| of.failures.values()).map(|of| of.occurrences).sum();
+    assert_eq!(told, 4 + probes);
+    let [silence] = report.silences[..] else { panic!("{:?}", report.silences) };
+    let recovery = Duration::from_nanos(silence.busy_ns());
+    assert!((10_600 * MS..12_400 * MS).contains(&recovery), "{silence:?}");
+    assert!(silence.is_over && silence.failures.count == 4 + probes, "{silence:?}");
 }
 
 #[test]

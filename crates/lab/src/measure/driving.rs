@@ -4,6 +4,7 @@
 use crate::error::LabResult;
 use crate::measure::capacity::{self, KnownCapacity};
 use crate::measure::device_io::WindowIo;
+use crate::measure::failed_transactions::first_failures;
 use crate::measure::fleet_run::note_on_lost;
 use crate::measure::lengths::PhaseEnds;
 use crate::measure::measurement::Measurement;
@@ -22,6 +23,7 @@ use drive::{
 };
 use fleet::RunJob;
 use spec::{Load, OpenLoop, Rate, WorkloadKind};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use store::{RepeatResult, StoreError};
 
@@ -212,6 +214,7 @@ impl Measurement<'_, '_> {
         let mut observer = None;
         let mut observed = Instant::now();
         let mut usage = WindowUsage::default();
+        let mut told_failures = BTreeSet::new();
         let company = self.fleet.as_ref().map_or(Company::Alone, |fleet| {
             let run = RunJob { options: options.clone(), input_seed: seed };
             Company::Leads(fleet.leader.partners(&run, &fleet.workers(), workload.transactions()))
@@ -234,6 +237,7 @@ impl Measurement<'_, '_> {
                     // Before the interval is told, so that its line has what was sampled in it.
                     observed = Instant::now();
                     let kept = keep(&mut observer, ends, job);
+                    job.notes(first_failures(interval, &mut told_failures));
                     job.tell(Progress::Interval(interval));
                     kept?;
                     if is_result {

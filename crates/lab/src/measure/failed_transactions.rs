@@ -1,9 +1,10 @@
 //! Is a run whose transactions fail a result? One rule for every workload, lab and ramp.
 
 use crate::measure::pacing::Concurrency;
-use base::counted;
-use drive::{RunReport, TransactionStats};
+use base::{counted, limits};
+use drive::{Interval, RunReport, Silence, TransactionStats};
 use itertools::Itertools;
+use std::collections::BTreeSet;
 
 /// ER_LOCK_WAIT_TIMEOUT.
 const LOCK_WAIT_TIMEOUT: &str = "1205";
@@ -31,6 +32,7 @@ pub(crate) fn refusal(
 ) -> Option<Refusal> {
     lock_wait_timeouts(report, lock_wait_timeouts_max_share)
         .or_else(|| errors(report))
+        .or_else(|| no_recovery(report))
         .or_else(|| pauses(report, concurrency.connections))
         .or_else(|| mix(report, concurrency))
 }
@@ -140,18 +142,63 @@ pub(crate) fn all_errors(report: &RunReport) -> String {
     first_errors(report, |_| true)
 }
 
+/// What failed in an interval and is told of for the first time, by its error: what comes of it is
+/// known much later.
+pub(crate) fn first_failures(interval: &Interval, told: &mut BTreeSet<String>) -> Vec<String> {
+    let mut notes = Vec::new();
+    for ((what, code), failed) in &interval.failures {
+        if told.len() < ERRORS_TOLD_MAX && told.insert(code.clone()) {
+            let end_s = interval.end_offset_ns as f64 / 1e9;
+            let message = &failed.first_message;
+            notes.push(format!("{end_s:.1} s into the run: {code} in {what}: {message}"));
+        }
+    }
+    notes
+}
+
+/// The time without a commit that the window ended in, if it did.
+fn last_silence(report: &RunReport) -> Option<&Silence> {
+    let end_ns = report.warmup_ns + report.window_ns;
+    report.silences.last().filter(|of| of.to_ns >= end_ns)
+}
+
+fn in_window_s(at_ns: u64, report: &RunReport) -> f64 {
+    at_ns.saturating_sub(report.warmup_ns) as f64 / 1e9
+}
+
 /// Why a server is gone, and that nothing ended any more before, where that is so: it may stand
 /// still.
 pub(crate) fn with_silence(reason: String, report: &RunReport) -> String {
-    let end_ns = report.warmup_ns + report.window_ns;
-    let Some(last) = report.silences.last().filter(|of| of.to_ns >= end_ns) else {
+    let Some(last) = last_silence(report) else {
         return reason;
     };
-    let from_s = last.busy_from_ns.saturating_sub(report.warmup_ns) as f64 / 1e9;
+    let from_s = in_window_s(last.busy_from_ns, report);
+    if last.failures.count > 0 {
+        return format!(
+            "{reason}; nothing was committed from {from_s:.1} s of the window on: {}",
+            all_errors(report)
+        );
+    }
     let in_flight = counted(last.in_flight as usize, "transaction", "transactions");
     format!(
         "{reason}; nothing ended from {from_s:.1} s of the window on, with {in_flight} in flight"
     )
+}
+
+/// No server took writes any more when the window ended. Where one did again, that is a result, and
+/// the time that it took is a part of it.
+fn no_recovery(report: &RunReport) -> Option<Refusal> {
+    let last = last_silence(report).filter(|of| of.failures.count > 0 && !of.is_over)?;
+    let from_s = in_window_s(last.busy_from_ns, report);
+    let length_s = report.window_ns as f64 / 1e9;
+    (length_s - from_s >= limits::SILENCE_MIN.as_secs_f64()).then(|| Refusal {
+        code: TRANSACTION_ERRORS,
+        reason: format!(
+            "nothing was committed from {from_s:.1} s of the window to its end at {length_s:.1} \
+             s: {}",
+            all_errors(report)
+        ),
+    })
 }
 
 /// The same of some types of transactions.
@@ -208,7 +255,8 @@ mod tests {
     use super::{EndedTransactions, Refusal};
     use crate::measure::pacing::Concurrency;
     use base::Warehouses;
-    use drive::{FailedTries, Interval, Phase, RunReport, Totals, per_type};
+    use drive::{FailedTries, Failures, Interval, Phase, RunReport, Silence, Totals, per_type};
+    use std::collections::BTreeSet;
     use std::time::Duration;
     use tpcc::Transaction;
 
@@ -268,6 +316,53 @@ mod tests {
             delivery, 7 times: the words of 1213";
         assert_eq!(refusal.reason, words);
         assert_eq!(code_of(&report(WELL, [150, 0, 0, 0, 0])), Some("transaction_errors"));
+    }
+
+    /// A minute that ended so long after the last commit.
+    fn without_commits(seconds: u64, is_over: bool) -> RunReport {
+        let second = 1_000_000_000;
+        let failures = Failures { count: 48, ..Failures::default() };
+        let (from_ns, to_ns) = ((60 - seconds) * second, 61 * second);
+        let silence =
+            Silence { from_ns, busy_from_ns: from_ns, to_ns, failures, is_over, in_flight: 0 };
+        let mut report = RunReport { silences: vec![silence], ..report(WELL, [4, 0, 0, 0, 0]) };
+        failed_tries(&mut report, "reconnect", "1290", 48);
+        report
+    }
+
+    #[test]
+    fn what_does_not_recover_in_its_window_is_no_result() {
+        let refusal = refusal(&without_commits(20, false), MADE).unwrap();
+        assert_eq!(refusal.code, "transaction_errors");
+        let words = "nothing was committed from 40.0 s of the window to its end at 60.0 s: 1290 in \
+            reconnect, 48 times: the words of 1290";
+        assert_eq!(refusal.reason, words);
+        assert_eq!(code_of(&without_commits(20, true)), None, "it recovered in the drain");
+        assert_eq!(code_of(&without_commits(0, false)), None, "in the last second");
+        let words = super::with_silence("gone".to_owned(), &without_commits(20, false));
+        assert!(
+            words.starts_with("gone; nothing was committed from 40.0 s of the window on: 1290")
+        );
+    }
+
+    #[test]
+    fn an_error_is_told_when_it_comes_first() {
+        let mut interval = crate::measure::lengths::tests::interval(Phase::Window, 4, 5);
+        let mut failed = |what, code: &str| {
+            let tries = FailedTries { occurrences: 7, first_message: format!("words of {code}") };
+            interval.failures.insert((what, code.to_owned()), tries);
+        };
+        failed("new_order", "1290");
+        failed("payment", "1290");
+        let mut told = BTreeSet::new();
+        let notes = super::first_failures(&interval, &mut told);
+        assert_eq!(notes, ["5.0 s into the run: 1290 in new_order: words of 1290"]);
+        let mut failed = |code: u32| {
+            let tries = FailedTries { occurrences: 1, first_message: String::new() };
+            interval.failures.insert(("reconnect", code.to_string()), tries);
+        };
+        (1..20).for_each(&mut failed);
+        assert_eq!(super::first_failures(&interval, &mut told).len(), 4, "five in all");
     }
 
     /// A server that takes no more writes, and says so only when the window is over.

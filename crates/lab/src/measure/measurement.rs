@@ -3,7 +3,7 @@
 
 use crate::error::{LabError, LabResult, unfit};
 use crate::measure::before::{BeforeRun, before};
-use crate::measure::changed_variables::note_on_changed;
+use crate::measure::changed_variables::{another_server, note_on_changed};
 use crate::measure::check::{check, record, unexpected};
 use crate::measure::cpus::RunCpus;
 use crate::measure::drill::Drill;
@@ -291,7 +291,7 @@ impl Measurement<'_, '_> {
         self.results.put(self.repeat, &requirements)?;
         self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
-        let ended = self.prove(&report, &facts)?;
+        let ended = self.prove(&report, (&facts, &told))?;
         watch.lap("reading them again, and storing", job);
         ended.map_or_else(|| self.check(), Ok)
     }
@@ -313,11 +313,22 @@ impl Measurement<'_, '_> {
 
     /// What ends the measurement before its checks: the database does not have what was committed,
     /// transactions failed, or the user ended it.
-    fn prove(&self, report: &RunReport, facts: &Facts) -> LabResult<Option<Exit>> {
+    fn prove(
+        &self,
+        report: &RunReport,
+        (facts, told): (&Facts, &ServerTold),
+    ) -> LabResult<Option<Exit>> {
         let begun = self.begun;
         if report.partners_lost == 0
-            && let Some(reason) = begun.fitted.workload.mismatch(report, (&begun.facts, facts))
+            && let Some(mismatch) = begun.fitted.workload.mismatch(report, (&begun.facts, facts))
         {
+            let reason = match another_server(&begun.told.variables, &told.variables) {
+                None => format!("{mismatch}; does somebody else use it?"),
+                Some(which) => format!(
+                    "{mismatch}; {which}: it was not sent all that was committed before (as \
+                     replication that does not wait for it loses), or is no copy of the first"
+                ),
+            };
             return self.fail(Exit::CheckFailed, "check_failed", &reason).map(Some);
         }
         if report.totals.errors > 0 && self.subject.no_room().is_some() {

@@ -84,6 +84,8 @@ pub(crate) fn in_flight_of(
         start_offset_ns: of.busy_from_ns,
         end_offset_ns: of.to_ns,
         in_flight: of.in_flight,
+        failures: of.failures.count,
+        is_over: of.is_over,
     });
     (in_flight.collect(), time, silences.collect())
 }

@@ -142,8 +142,8 @@ row! {
         pub lost_ns: u64,
     }
 
-    /// A time in which transactions were in flight and none ended, of more than 1 s and ten median
-    /// response times. It lies in the window at least in part.
+    /// A time in which transactions were in flight, or failed, and none ended well, of more than 1 s
+    /// (0.1 s with failures) and ten median response times. It lies in the window at least in part.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct StoredSilence in "silence" by "ordinal" {
         /// From the start of the run; it may begin before the window.
@@ -152,6 +152,10 @@ row! {
         pub end_offset_ns: u64,
         /// Transactions that were in flight, those in a queue included.
         pub in_flight: u64,
+        /// Transactions that were given up in it, and tries to open connections again that failed.
+        pub failures: u64,
+        /// A transaction that ended well ended it, not the end of the run.
+        pub is_over: bool,
     }
 }
 

@@ -74,8 +74,9 @@ fn silent(cells: &LabCells<'_>, evidence: &[CellEvidence]) -> Option<String> {
     let (which, silences_s) = told_of(cells, evidence, |of| of.silence_s)?;
     let longest_s = silences_s.into_iter().max_by(f64::total_cmp)?;
     Some(format!(
-        "For up to {longest_s:.1} s nothing ended in windows{which}, although transactions were in \
-         flight: the means tell of a server that stood still for a while."
+        "For up to {longest_s:.1} s nothing ended well in windows{which}, although transactions \
+         were in flight or failed: the means tell of a server that stood still, or was gone, for a \
+         while."
     ))
 }
 
