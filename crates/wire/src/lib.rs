@@ -10,6 +10,7 @@ mod auth;
 mod connection;
 mod connector;
 mod login;
+mod open;
 mod options;
 mod packet;
 mod protocol;
@@ -20,5 +21,6 @@ mod transport;
 
 pub use connection::{Connection, ServerInfo};
 pub use connector::{ConnectError, Connector};
+pub use open::OpenConnections;
 pub use options::{Address, ConnectOptions, Password, Security, TlsMode};
 pub use protocol::Metadata;
