@@ -325,7 +325,7 @@ impl Observed {
         parts.add(Part::Log, behind_others);
         if has_unseen || waits.is_some() {
             let part = if has_unseen { Part::Unseen } else { Part::OtherWaits };
-            parts.add(part, unnamed - locked - behind_others);
+            parts.add(part, (unnamed - locked - behind_others).max(0.0));
         }
         parts
     }

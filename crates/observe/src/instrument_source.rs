@@ -16,9 +16,9 @@ use store::MetricKind::Counter;
 use store::MetricSource::{Process, Server};
 use wire::{ConnectOptions, Connection, Connector, OpenConnections};
 
-/// The server works for a reading as long as it has threads and instruments: at most this part of
-/// the time.
-const READING_SHARE_MAX: u32 = 20;
+/// A reading takes the longer, the more threads and instruments there are: it is followed by so many
+/// times as long without one.
+const REST: u32 = 5;
 
 /// A server that is driven over connections that are known.
 pub struct InstrumentSource {
@@ -70,18 +70,19 @@ impl SampleSource for InstrumentSource {
     }
 
     fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> ObserveResult<()> {
-        let begun = Instant::now();
         let ids = self.driven.ids();
-        if ids.is_empty() || self.next.is_some_and(|next| begun < next) {
+        if ids.is_empty() || self.next.is_some_and(|next| Instant::now() < next) {
             return Ok(());
         }
         let failed = |why: String| ObserveError::Server(format!("performance_schema: {why}"));
         let connector = Connector::new(self.connect.clone()).map_err(|e| failed(e.to_string()))?;
-        let timed = until_stopped(stop, async {
+        let (timed, took) = until_stopped(stop, async {
             let mut session = connector.connect().await.map_err(|e| failed(e.to_string()))?;
+            let begun = Instant::now();
             let timed = timed(&mut session, &ids).await.map_err(|e| failed(e.to_string()))?;
+            let took = begun.elapsed();
             Connector::close(session).await;
-            Ok(timed)
+            Ok((timed, took))
         })?;
         into.taken_now();
         if timed.active_ns.is_empty() {
@@ -99,7 +100,7 @@ impl SampleSource for InstrumentSource {
         }
         self.sums.add(timed);
         self.sums.tell(self.threads.is_some(), into);
-        self.next = Some(begun + begun.elapsed() * READING_SHARE_MAX);
+        self.next = Some(Instant::now() + took * REST);
         Ok(())
     }
 }

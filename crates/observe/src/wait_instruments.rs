@@ -35,10 +35,10 @@ const INSIDE: [&str; 5] =
 /// What is waited for, or the instrument where no row knows it; `None` where others tell of it.
 pub(crate) fn label_of(instrument: &str) -> Option<&str> {
     let has = |part: &&str| instrument.contains(*part);
-    if INSIDE.iter().any(|part| has(part)) {
+    if INSIDE.iter().any(&has) {
         return None;
     }
-    let found = CAUSES.iter().find(|(_, parts)| parts.iter().any(|part| has(part)));
+    let found = CAUSES.iter().find(|(_, parts)| parts.iter().any(&has));
     Some(found.map_or(instrument, |(cause, _)| cause.name()))
 }
 
