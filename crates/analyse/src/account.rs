@@ -36,6 +36,7 @@ named! {
         Metadata = "metadata_us" => "metadata locks",
         Replication = "replication_us" => "replication",
         OtherWaits = "other_waits_us" => "other waits",
+        Unseen = "unseen_us" => "CPU or unseen by performance_schema",
         NetworkAndDriver = "network_and_driver_us" => "network and driver",
         Remainder = "remainder_us" => "remainder",
     }
@@ -45,6 +46,7 @@ impl Part {
     /// The one that waits of that cause are in.
     fn of(cause: WaitCause) -> Part {
         match cause {
+            WaitCause::Read => Part::Reads,
             WaitCause::RowLock => Part::RowLocks,
             WaitCause::Commit => Part::Log,
             WaitCause::RedoRoom => Part::RedoRoom,
@@ -59,9 +61,11 @@ impl Part {
 
     /// Is it told where it took so long? Waits that a server seldom has are where it has them.
     pub fn is_told(self, us: f64) -> bool {
-        use Part::{Admission, Latches, Metadata, OtherWaits, RedoRoom, Replication};
-        let is_seldom =
-            matches!(self, Latches | RedoRoom | Admission | Metadata | Replication | OtherWaits);
+        use Part::{Admission, Latches, Metadata, OtherWaits, RedoRoom, Replication, Unseen};
+        let is_seldom = matches!(
+            self,
+            Latches | RedoRoom | Admission | Metadata | Replication | OtherWaits | Unseen
+        );
         us > 0.0 || !is_seldom
     }
 }
@@ -121,11 +125,14 @@ pub struct Account {
 }
 
 /// Who tells of the server's part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KnownBy {
-    /// The threads that serve clients.
+    /// The threads that serve clients, under the shim.
+    #[default]
     Sessions,
+    /// The threads that serve the driver, as the server's instruments time them.
+    PerformanceSchema,
     /// The server as a whole, background threads included: estimates.
     Server,
 }
@@ -161,6 +168,7 @@ pub(crate) struct Observed {
 /// What the threads were at that serve clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sessions {
+    pub(crate) known_by: KnownBy,
     /// Not with their client.
     pub(crate) active: f64,
     pub(crate) running: f64,
@@ -237,7 +245,7 @@ impl Observed {
             return None;
         }
         let (known_by, amounts) = match &self.sessions {
-            Some(sessions) => (KnownBy::Sessions, self.by_sessions(sessions)),
+            Some(sessions) => (sessions.known_by, self.by_sessions(sessions)),
             None => (KnownBy::Server, self.by_server()),
         };
         let seen = amounts.0.iter().flatten().sum::<f64>();
@@ -257,8 +265,20 @@ impl Observed {
 
     /// Amounts of the parts, but for the remainder.
     fn by_sessions(&self, sessions: &Sessions) -> OfParts {
-        let Sessions { active, running, core_wait, reads, log, page_writes, asleep, waits } =
-            *sessions;
+        let Sessions {
+            known_by,
+            active,
+            running,
+            core_wait,
+            reads,
+            log,
+            page_writes,
+            asleep,
+            waits,
+        } = *sessions;
+        let has_unseen = known_by == KnownBy::PerformanceSchema;
+        // Whose process is not known has its CPU time in what is not seen.
+        let known = |amount: f64| (amount > 0.0 || !has_unseen).then_some(amount);
         let not_alone = (active - running - reads - log - page_writes).max(0.0);
         // A wait as it was timed ends when the thread runs again, and so has in it what the thread
         // then waited for a core. What is no such wait is one for a core, as far as the kernel
@@ -269,8 +289,8 @@ impl Observed {
         let away = (self.under_way - active).max(0.0);
         let before_work = (core_wait - at_work).min(away);
         let mut parts = OfParts::from([
-            (Part::Running, Some(running)),
-            (Part::CoreWait, Some(at_work + before_work)),
+            (Part::Running, known(running)),
+            (Part::CoreWait, known(at_work + before_work)),
             (Part::Reads, Some(reads)),
             (Part::Log, Some(log)),
             (Part::PageWrites, Some(page_writes)),
@@ -278,7 +298,10 @@ impl Observed {
         ]);
         let waits = waits.and_then(|waits| waits.within(not_alone));
         let unnamed = match waits {
+            // It knows no other time of them than that of waits which have names.
+            Some(waits) if has_unseen => waits.give_to(&mut parts) + not_alone - waits.all,
             Some(waits) => waits.give_to(&mut parts),
+            None if has_unseen => not_alone,
             // Without stacks nobody knows why; but a server that finds no free page sleeps.
             None => {
                 let asleep = asleep.min(not_alone);
@@ -300,8 +323,9 @@ impl Observed {
             parts.add(Part::RowLocks, locked);
         }
         parts.add(Part::Log, behind_others);
-        if waits.is_some() {
-            parts.add(Part::OtherWaits, unnamed - locked - behind_others);
+        if has_unseen || waits.is_some() {
+            let part = if has_unseen { Part::Unseen } else { Part::OtherWaits };
+            parts.add(part, (unnamed - locked - behind_others).max(0.0));
         }
         parts
     }

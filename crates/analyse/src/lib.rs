@@ -42,7 +42,9 @@ pub use run::progress::{Awaited, RunProgress};
 pub use run::ranks::ranks_table;
 pub use run::remarks::remarks;
 pub use run::repeat_resources::account_so_far;
-pub use run::resources::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources};
+pub use run::resources::{
+    DiskResources, HostMachine, IoCountedBy, OtherWait, PowerMeter, Resources,
+};
 pub use run::response_times::{ResponseTime, marked};
 pub use run::runs::{MeanValue, Runs};
 pub use run::samples::{MetricStep, OfWindow, ReadRepeat, Samples, Window};

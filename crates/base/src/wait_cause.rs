@@ -4,6 +4,8 @@ crate::named! {
     /// Why the server blocked a thread that serves a client, or let it sleep.
     #[derive(PartialOrd, Ord)]
     pub enum WaitCause {
+        /// A page that it reads itself; of a server whose I/O nobody counts.
+        Read = "read",
         RowLock = "row_lock",
         /// The flush of the redo log, or of the binary log, at COMMIT.
         Commit = "commit",

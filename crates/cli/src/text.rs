@@ -6,8 +6,8 @@ mod lengths;
 
 use ::lab::{FailedTries, FailuresByCode, Silence};
 use analyse::{
-    Account, JudgedCondition, Part, PowerMeter, Resources, ResponseTime, RunDocument, Table,
-    nodes_table, ranks_table, sentences,
+    Account, JudgedCondition, OtherWait, Part, PowerMeter, Resources, ResponseTime, RunDocument,
+    Table, nodes_table, ranks_table, sentences,
 };
 use base::Dilation;
 use format::{count, lines, ms, optional, or_dash, percent, throughput};
@@ -276,6 +276,11 @@ fn add_resources(out: &mut String, resources: &Resources, metric: ThroughputMetr
     }
     if let Some(account) = &resources.account {
         of_account(out, account);
+        let is_told = |wait: &&OtherWait| wait.time_us >= OTHER_WAIT_SHARE_MIN * account.time_us;
+        let waits = resources.other_waits.iter().filter(is_told);
+        let waits: Vec<_> =
+            waits.map(|wait| (number(Some(wait.time_us), 1e-3, 2), wait.name.as_str())).collect();
+        line(out, "other waits (ms)", &waits);
     }
     let (power, price) = (&resources.power, &resources.price);
     let watts = match power.measured_by {
@@ -307,6 +312,9 @@ fn add_resources(out: &mut String, resources: &Resources, metric: ThroughputMetr
         ],
     );
 }
+
+/// Waits that are a smaller share of a transaction are in the JSON document alone.
+const OTHER_WAIT_SHARE_MIN: f64 = 0.005;
 
 /// The parts of a transaction's time, the largest first.
 fn of_account(out: &mut String, account: &Account) {

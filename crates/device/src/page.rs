@@ -54,7 +54,8 @@ pub enum Global {
     /// Written by who started the process: what is wrong with its devices now
     /// ([`crate::DeviceFault::word`]); 0: nothing.
     Fault,
-    /// 1 where threads that serve a client are not looked at.
+    /// Written by who measures the process: 1 where threads that begin to serve a client are not
+    /// looked at, neither named nor timed.
     NoAccount,
 }
 

@@ -28,8 +28,6 @@ pub struct Setup {
     pub doublewrite_in_system_tablespace: Option<[u64; 2]>,
     /// Where the emulation may spin for the last microseconds before a request is due.
     pub spin: bool,
-    /// Threads that serve clients are as all others: neither named nor timed.
-    pub no_account: bool,
     pub cache: CacheSetup,
     /// Where other processes use the same devices at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -128,7 +128,7 @@ impl Sum {
     }
 
     /// Ends a round: forgets what was not added in it.
-    fn end_round(&mut self) -> u64 {
+    pub(crate) fn end_round(&mut self) -> u64 {
         self.last.retain(|_, (_, is_there)| std::mem::take(is_there));
         self.total
     }

@@ -8,8 +8,8 @@ use humantime::{format_duration, parse_duration};
 use serde_json::{Value, json};
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use spec::{
-    Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style,
-    Topology, Used, UsedShare, WorkloadKind, parse_precision,
+    AccountFrom, Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale,
+    Spacing, Style, Topology, Used, UsedShare, WorkloadKind, parse_precision,
 };
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -140,6 +140,7 @@ named! {
     Isolation: Isolation::ALL;
     Order: Order::ALL;
     Spacing: Spacing::ALL;
+    AccountFrom: AccountFrom::ALL;
     Style: Style::ALL;
     Topology: Topology::NAMED;
 }

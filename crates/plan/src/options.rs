@@ -18,8 +18,8 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::{
-    Dilate, Fault, Isolation, RampLimits, Rate, SbtestTables, Scale, Spacing, Style, Topology,
-    Used, WorkloadKind,
+    AccountFrom, Dilate, Fault, Isolation, RampLimits, Rate, SbtestTables, Scale, Spacing, Style,
+    Topology, Used, WorkloadKind,
 };
 use tpcc::schema::PARTITIONS_MAX;
 
@@ -187,10 +187,6 @@ options! {
         /// [default: false]
         #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         pub count_io: Option<Given<Flag>> = "BOOL";
-        /// Do not look at the threads that serve clients: no time is taken where the server waits,
-        /// and the account of a transaction is an estimate, as it is of a `dsn` [default: false]
-        #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-        pub no_account: Option<Given<Flag>> = "BOOL";
     }
 
     /// The database that private servers have, or that `mydyno load` makes.
@@ -283,6 +279,12 @@ options! {
         /// cores with TPC-C where the server is on this machine (private, a unix socket or a
         /// loopback address); at most one per core that `cores` leaves]
         pub threads: Option<Given<Count<1, DRIVER_THREADS_MAX>>> = "N";
+        /// Source of the account of a transaction's time: `shim` (where the threads that serve
+        /// clients wait, under emulated devices and `count_io`), `performance_schema` (the
+        /// server's instruments of the same, also of a `dsn`; they are switched on for the run,
+        /// and back) or `status` (an estimate, which takes no time of the server) [default: shim,
+        /// where it is there, else status]
+        pub account_from: Option<Given<AccountFrom>> = "SOURCE";
         /// Seed of the population of private databases [default: 1; of a plan its `seed`]
         pub population_seed: Option<Given<Seed>> = "SEED";
         /// Run the checks of `mydyno check` after the run, of a ramp after its last point [default:

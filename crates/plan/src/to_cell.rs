@@ -7,9 +7,9 @@ use base::Warehouses;
 use device::Role;
 use serde_json::{Map, Value};
 use spec::{
-    Cell, Connections, DatabaseKind, Dilate, External, Lengths, Load, Meters, OpenLoop, Pauses,
-    Place, Placement, PopulationSpec, Preset, Private, Problem, Scale, ScriptDatabase, Server,
-    WorkloadKind, defaults,
+    AccountFrom, Cell, Connections, DatabaseKind, Dilate, External, Lengths, Load, Meters,
+    OpenLoop, Pauses, Place, Placement, PopulationSpec, Preset, Private, Problem, Scale,
+    ScriptDatabase, Server, WorkloadKind, defaults,
 };
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -76,7 +76,9 @@ impl CellOptions {
     pub fn cell(&self, seed: u64, place: &ReadPlace<'_>) -> Result<Cell, Problem> {
         self.require_fit()?;
         let DriveOptions { rate, arrivals, warmup, window, interval, .. } = &self.load;
-        let server = self.server(place)?;
+        let mut server = self.server(place)?;
+        let account_from = given(&self.load.account_from);
+        Self::prepare_account(account_from, &mut server)?;
         let by_default = Load::of_seed(seed);
         let warehouses = given(&self.database.warehouses).map(Warehouses);
         let spacing = given(arrivals).unwrap_or(defaults::SPACING);
@@ -98,6 +100,8 @@ impl CellOptions {
                 ..by_default.pauses
             },
             threads: given(&self.load.threads),
+            // The shim, where it is there, is the default.
+            account_from: account_from.filter(|from| *from != AccountFrom::Shim),
             seed,
         };
         let lengths = Lengths {
@@ -124,6 +128,27 @@ impl CellOptions {
         let target = self.target.clone();
         CellOptions { target, ..CellOptions::default() }.require_fit()?;
         self.server(place)
+    }
+
+    /// A private server has what its account is from.
+    fn prepare_account(
+        account_from: Option<AccountFrom>,
+        server: &mut Server,
+    ) -> Result<(), Problem> {
+        const VARIABLE: &str = "performance_schema";
+        let Server::Private(private) = server else { return Ok(()) };
+        let has_shim = private.placement.count || private.placement.is_emulated();
+        let why = "the shim is not there on real storage whose I/O is not counted; place a role on \
+                   a profile (data: hdd-15k), say `count_io` too, or leave it out";
+        let is_lost = account_from == Some(AccountFrom::Shim) && !has_shim;
+        Problem::when(is_lost, "account_from", why)?;
+        if account_from == Some(AccountFrom::PerformanceSchema) {
+            let why = "`set` has performance_schema, which this switches on; leave one of them out";
+            let is_set = private.set.iter().any(|(name, _)| name == VARIABLE);
+            Problem::when(is_set, "account_from", why)?;
+            private.set.push((VARIABLE.to_owned(), "ON".to_owned()));
+        }
+        Ok(())
     }
 
     fn server(&self, place: &ReadPlace<'_>) -> Result<Server, Problem> {
@@ -188,7 +213,6 @@ impl CellOptions {
             used: given(&storage.used),
             page_cache_bytes: given(&storage.page_cache),
             count: given(&storage.count_io).unwrap_or_default(),
-            no_account: given(&storage.no_account).unwrap_or_default(),
             ..Placement::default()
         };
         for (role, text) in [

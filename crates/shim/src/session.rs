@@ -30,7 +30,8 @@ thread_local! {
 
 /// The thread receives on that socket: if it is a new one, a session begins.
 fn begins(socket: c_int) {
-    if SOCKET.get() == socket || state().is_none_or(|state| state.setup.no_account) {
+    let is_left_alone = |state: &ShimState| state.meter.get(Global::NoAccount) != 0;
+    if SOCKET.get() == socket || state().is_none_or(is_left_alone) {
         return;
     }
     SINCE_NS.set(clock::now_ns());

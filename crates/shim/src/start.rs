@@ -38,7 +38,6 @@ fn prepare(path: &OsStr) -> Result<(), String> {
     let words = map_page(&setup.page)?;
     let meter = Meter::new(words, clock::now_ns());
     let is_first = take_page(&meter);
-    meter.set(Global::NoAccount, u64::from(setup.no_account));
     let cache = PageCache::new(setup.cache.bytes);
     let directories = directories(&setup.directories)?;
     let journal = setup.journal.as_ref().filter(|_| is_first);

@@ -109,9 +109,9 @@ impl Cell {
 #[cfg(test)]
 pub(crate) mod tests {
     use crate::{
-        Cell, Connections, DatabaseKind, Dilate, External, Fault, Isolation, Length, Lengths, Load,
-        Meters, OltpMix, OpenLoop, Place, Preset, Private, RampLimits, SbtestTables, Scale,
-        ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology, WorkloadKind,
+        AccountFrom, Cell, Connections, DatabaseKind, Dilate, External, Fault, Isolation, Length,
+        Lengths, Load, Meters, OltpMix, OpenLoop, Place, Preset, Private, RampLimits, SbtestTables,
+        Scale, ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology, WorkloadKind,
     };
     use base::{Dilation, Warehouses};
     use device::Role;
@@ -202,7 +202,6 @@ pub(crate) mod tests {
             on(Role::Data, placed(Some("a.toml"), None, 1.0)),
             private(|of| of.placement.page_cache_bytes = Some(1)),
             private(|of| of.placement.count = true),
-            private(|of| of.placement.no_account = true),
             population(|of| of.warehouses = Warehouses(11)),
             population(|of| of.foreign_keys = false),
             population(|of| of.partitions = 2),
@@ -244,6 +243,8 @@ pub(crate) mod tests {
             auto(Some(0.01)),
             with(|of| of.load.isolation = Some(Isolation::Serializable)),
             with(|of| of.load.threads = Some(2)),
+            with(|of| of.load.account_from = Some(AccountFrom::PerformanceSchema)),
+            with(|of| of.load.account_from = Some(AccountFrom::Status)),
             with(|of| of.load.warehouses = Some(Warehouses(2))),
             with(|of| of.load.inactive_warehouses = 1),
             with(|of| of.load.terminals = Some(10)),

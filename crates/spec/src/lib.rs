@@ -23,7 +23,7 @@ pub use cell::{Cell, Lengths, Meters};
 pub use dilate::{Dilate, OF_REAL_DEVICES, parse_dilation};
 pub use fault::Fault;
 pub use length::{AUTO_EXPECTED, Length, PRECISION_LEAST, PRECISION_MOST, parse_precision};
-pub use load::{Connections, Isolation, Load, OpenLoop, Pauses, Rate, Spacing, Style};
+pub use load::{AccountFrom, Connections, Isolation, Load, OpenLoop, Pauses, Rate, Spacing, Style};
 pub use place::{DatabaseBytes, Place, Placement, Used, UsedShare, used_in_words};
 pub use problem::Problem;
 pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits};

@@ -39,6 +39,10 @@ pub struct Load {
     /// Of the driver. None: one for each core or, with TPC-C and the server on this machine, for
     /// every fourth.
     pub threads: Option<u32>,
+    /// Who tells where the time of transactions went. None: the shim, where there is one, else the
+    /// server's status.
+    #[serde(serialize_with = "as_text_or_none")]
+    pub account_from: Option<AccountFrom>,
     /// Of the inputs, as it was asked for; each repeat and each point of a ramp has one of its own.
     #[serde(skip)]
     pub seed: u64,
@@ -61,8 +65,21 @@ impl Load {
             rate: None,
             pauses: Pauses::default(),
             threads: None,
+            account_from: None,
             seed,
         }
+    }
+}
+
+named! {
+    /// Who tells where the time of transactions went.
+    pub enum AccountFrom {
+        /// The preloaded shim: it times what the threads that serve clients wait for.
+        Shim = "shim",
+        /// The server's own instruments, of the driver's connections.
+        PerformanceSchema = "performance_schema",
+        /// The counters of the server as a whole: an estimate.
+        Status = "status",
     }
 }
 

@@ -35,8 +35,6 @@ pub struct Placement {
     /// Count what goes to real storage too, by the shim.
     #[serde(rename = "count_io")]
     pub count: bool,
-    /// Leave the threads that serve clients alone: the shim times nothing that they wait for.
-    pub no_account: bool,
 }
 
 /// How much of a device holds live data, and what the rest of its flash is.

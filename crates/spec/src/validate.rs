@@ -234,10 +234,6 @@ impl Placement {
         let why = "it is for emulated devices, and real ones have this machine's page cache; place \
                    a role on a profile (data: hdd-15k), or leave it out";
         Problem::when(self.page_cache_bytes.is_some() && is_real, "page_cache", why)?;
-        let why = "it is for servers whose I/O is counted, and this one has no account of its \
-                   threads; place a role on a profile (data: hdd-15k), say `count_io` too, or \
-                   leave it out";
-        Problem::when(self.no_account && !self.count && is_real, "no_account", why)?;
         let Some(Used { share, is_fresh }) = self.used else { return Ok(()) };
         let is_none = matches!(share, UsedShare::Of(share) if !device::is_occupancy(share));
         let why = "a device is used by 0.1 % to 100 %; name such a share, as 5%";

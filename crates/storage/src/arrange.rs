@@ -483,7 +483,6 @@ impl<'a> Arranger<'a> {
             directories: directories.iter().map(|d| d.display().to_string()).collect(),
             doublewrite_in_system_tablespace,
             spin: self.host.cores >= SPIN_CORES_MIN,
-            no_account: self.placement.no_account,
             cache: CacheSetup {
                 // One machine has one page cache.
                 bytes: self.files.group.part(page_cache_bytes),

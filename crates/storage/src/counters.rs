@@ -43,6 +43,11 @@ impl ShimPage {
         self.set(Global::Armed, u64::from(armed))
     }
 
+    /// Threads that serve clients are looked at from their next connection on, or they are not.
+    pub fn look_at_sessions(&self, looked_at: bool) -> StorageResult<()> {
+        self.set(Global::NoAccount, u64::from(!looked_at))
+    }
+
     /// From now on requests go wrong like this, or from now on they do not.
     pub fn set_fault(&self, fault: Option<DeviceFault>) -> StorageResult<()> {
         self.set(Global::Fault, fault.map_or(0, DeviceFault::word))

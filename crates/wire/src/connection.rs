@@ -4,6 +4,7 @@ mod receive;
 
 use crate::answer::ColumnDefinition;
 use crate::login::Privacy;
+use crate::open::OpenConnection;
 use crate::packet::{self, PacketReader, malformed, param_type, put_param};
 use crate::protocol::{Metadata, Protocol, Status, capability};
 use crate::text;
@@ -108,6 +109,7 @@ pub struct Connection {
     busy: bool,
     prepared: Vec<PreparedStatement>,
     cells: Vec<SqlValue>,
+    open: Option<OpenConnection>,
 }
 
 impl Connection {
@@ -133,7 +135,13 @@ impl Connection {
             busy: false,
             prepared: Vec::new(),
             cells: Vec::new(),
+            open: None,
         }
+    }
+
+    /// It is open for as long as it is there.
+    pub(crate) fn listed(&mut self, open: OpenConnection) {
+        self.open = Some(open);
     }
 
     pub(crate) fn set_server(&mut self, version: &str, connection_id: u32) {

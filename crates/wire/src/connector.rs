@@ -4,6 +4,7 @@ use crate::auth::{AuthMethod, zero_terminated};
 use crate::connection::Connection;
 use crate::host_name::HostName;
 use crate::login::{Login, ServerKey};
+use crate::open::OpenConnections;
 use crate::options::{Address, ConnectOptions, TlsMode};
 use crate::packet::{PacketReader, malformed, put_lenenc_bytes};
 use crate::protocol::{Protocol, capability};
@@ -97,6 +98,7 @@ pub struct Connector {
     server_key: Arc<ServerKey>,
     /// A connection was encrypted, so the server can do it.
     was_encrypted: Arc<AtomicBool>,
+    open: OpenConnections,
 }
 
 impl Connector {
@@ -131,12 +133,19 @@ impl Connector {
             tls,
             server_key: Arc::new(ServerKey { known, is_believed }),
             was_encrypted: Arc::default(),
+            open: OpenConnections::default(),
         })
     }
 
     /// The same server, which prepares statements, or is sent them as text.
     pub fn preparing(&self, prepares: bool) -> Connector {
         Connector { prepares, ..self.clone() }
+    }
+
+    /// Keeps the connections that it opens on this list.
+    #[must_use]
+    pub fn listing(self, open: &OpenConnections) -> Connector {
+        Connector { open: open.clone(), ..self }
     }
 
     fn address(&self) -> String {
@@ -188,7 +197,9 @@ impl Connector {
         }
         connection.set_protocol(agreed);
         let answered = self.authenticate(connection, &greeting, agreed).await;
-        answered.map_err(|e| self.classify(e))
+        answered.map_err(|e| self.classify(e))?;
+        connection.listed(self.open.with(greeting.connection_id));
+        Ok(())
     }
 
     /// The set-up for a connection to the server of this greeting, if it is to be encrypted.

@@ -11,6 +11,7 @@ mod connection;
 mod connector;
 mod host_name;
 mod login;
+mod open;
 mod options;
 mod packet;
 mod protocol;
@@ -22,5 +23,6 @@ mod transport;
 
 pub use connection::{Connection, ServerInfo};
 pub use connector::{ConnectError, Connector};
+pub use open::OpenConnections;
 pub use options::{Address, ConnectOptions, Password, Security, TlsMode};
 pub use protocol::Metadata;

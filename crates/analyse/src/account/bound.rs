@@ -241,7 +241,7 @@ fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<
         return limited(evidence, limit, because);
     }
     // Estimates do not tell what the holders do.
-    let is_known = account.known_by == KnownBy::Sessions || evidence.cpu.is_some();
+    let is_known = account.known_by != KnownBy::Server || evidence.cpu.is_some();
     if !is_known && locked < QUEUE_SHARE {
         return None;
     }
@@ -251,7 +251,8 @@ fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<
 /// No part is large.
 fn mixed(account: &Account, largest: Limit, locked: f64) -> Option<Bound> {
     // What is not known may be all of one kind.
-    if account.known_by == KnownBy::Server && largest.part == Part::Remainder {
+    let is_of_server = account.known_by == KnownBy::Server;
+    if largest.part == Part::Unseen || (is_of_server && largest.part == Part::Remainder) {
         return None;
     }
     let because = format!(
@@ -277,6 +278,11 @@ fn limited(evidence: &Evidence<'_>, limit: Limit, because: String) -> Option<Bou
         Part::Admission => by(BoundBy::Admission, because),
         Part::Metadata => by(BoundBy::Metadata, because),
         Part::Replication => by(BoundBy::Replication, because),
+        // It has the CPU time in it, and may be all of one kind.
+        Part::Unseen => {
+            let cpu = evidence.cpu.filter(|cpu| cpu.is_busy() && !cpu.is_others())?;
+            by(BoundBy::Cpu, format!("{because}, and {}", cpu.in_words()))
+        }
         Part::Remainder if account.known_by == KnownBy::Server => None,
         Part::OtherWaits | Part::Remainder => by(BoundBy::Mixed, because),
         Part::Running | Part::CoreWait => {
@@ -347,6 +353,7 @@ impl Limit {
             Part::Metadata => "waits for metadata locks are",
             Part::Replication => "waits for replicas that confirm are",
             Part::OtherWaits => "other waits for threads of the server are",
+            Part::Unseen => "CPU time or waits that performance_schema does not see are",
             Part::NetworkAndDriver => "the network and the driver are",
             Part::Remainder => "what is not explained is",
         };

@@ -33,6 +33,7 @@ impl Part {
             | Part::Metadata
             | Part::Replication
             | Part::OtherWaits
+            | Part::Unseen
             | Part::NetworkAndDriver
             | Part::Remainder => None,
         }

@@ -2,12 +2,13 @@
 
 use crate::account::bound::{Evidence, HostCpu, Offered, bound};
 use crate::account::load::WindowLoad;
-use crate::account::{BlockedTime, GroupCommit, Observed, Sessions};
+use crate::account::{BlockedTime, GroupCommit, KnownBy, Observed, Sessions};
 use crate::run::remarks::silent_share;
-use crate::run::resources::{HostMachine, LOGS, Resources};
-use crate::run::samples::{OfWindow, ReadRepeat};
+use crate::run::resources::{HostMachine, LOGS, OtherWait, Resources};
+use crate::run::samples::{OfWindow, ReadRepeat, SESSION_WAITS};
 use base::WaitCause;
-use store::MetricSource::{Process, Server, Shim};
+use itertools::Itertools;
+use store::MetricSource::{self, Process, Server, Shim};
 use store::{Rates, StoreResult, StoredStatementTime};
 use store::{TimeKind, TransactionTime, WindowTotals};
 
@@ -87,7 +88,7 @@ impl OfWindow<'_> {
             },
             ended_per_s: load.ended_per_s,
             queued: at_driver.map(|of| amount(of.queued_s)),
-            sessions: self.sessions(),
+            sessions: self.by_performance_schema().or_else(|| self.by_shim()),
             row_locks: resources.server.row_lock_waiting_mean,
             at_driver: at_driver.map(|of| amount(of.driver_s)),
             committing: at_driver.and_then(|of| of.committing_s).map(amount),
@@ -99,7 +100,7 @@ impl OfWindow<'_> {
     }
 
     /// What the server's threads that serve clients did; `None` where they are not known.
-    fn sessions(&self) -> Option<Sessions> {
+    fn by_shim(&self) -> Option<Sessions> {
         let of_all = |name: &str| self.mean_s(Shim, name, "");
         let of_threads = |name: &str| self.mean_s(Process, name, "server");
         let written = |role: &str| {
@@ -110,6 +111,7 @@ impl OfWindow<'_> {
         let roles = self.samples.labels(Shim, "session_write_ns");
         let all_written = roles.map(written).sum::<Option<f64>>()?;
         Some(Sessions {
+            known_by: KnownBy::Sessions,
             active: of_all("session_active_ns")?,
             // To spin before a due time is to wait, and counted as that.
             running: (of_threads("session_cpu_ns")? - of_all("session_spin_ns")?).max(0.0),
@@ -122,25 +124,55 @@ impl OfWindow<'_> {
         })
     }
 
+    /// The same of the threads that serve the driver, as the server's own instruments tell it. Of a
+    /// server on another machine nobody knows the CPU time.
+    fn by_performance_schema(&self) -> Option<Sessions> {
+        let of_threads = |name: &str| self.mean_s(Process, name, "driven").unwrap_or(0.0);
+        let mut waits = self.waits_told_by(Server);
+        waits.all = waits.by_cause.iter().sum::<f64>() + waits.other;
+        Some(Sessions {
+            known_by: KnownBy::PerformanceSchema,
+            active: self.mean_s(Server, "session_active_ns", "")?,
+            running: of_threads("session_cpu_ns"),
+            core_wait: of_threads("session_run_wait_ns"),
+            waits: Some(waits),
+            ..Sessions::default()
+        })
+    }
+
     /// What they waited for in other threads; `None` where the shim did not tell.
     fn waits(&self) -> Option<BlockedTime> {
-        const BY_CAUSE: &str = "session_wait_ns";
         let all = self.mean_s(Shim, "session_sleep_ns", "")?
             + self.mean_s(Shim, "session_blocked_ns", "")?;
-        let mut waits = BlockedTime { all, ..BlockedTime::default() };
-        for label in self.samples.labels(Shim, BY_CAUSE) {
-            let amount = self.mean_s(Shim, BY_CAUSE, label).unwrap_or(0.0);
-            // One without a name may have its place behind that word.
-            let is_named = |cause: &WaitCause| match cause {
-                WaitCause::Unnamed => label.starts_with(cause.name()),
-                _ => label == cause.name(),
-            };
-            match WaitCause::ALL.into_iter().find(is_named) {
+        Some(BlockedTime { all, ..self.waits_told_by(Shim) })
+    }
+
+    /// What they waited for, by what it is for.
+    fn waits_told_by(&self, source: MetricSource) -> BlockedTime {
+        let mut waits = BlockedTime::default();
+        for label in self.samples.labels(source, SESSION_WAITS) {
+            let amount = self.mean_s(source, SESSION_WAITS, label).unwrap_or(0.0);
+            match cause_of(label) {
                 Some(cause) => waits.by_cause[cause as usize] += amount,
                 None => waits.other += amount,
             }
         }
-        Some(waits)
+        waits
+    }
+
+    /// Those of them that no cause is known of, the longest first.
+    fn other_waits(&self, load: WindowLoad) -> Vec<OtherWait> {
+        let of = |source: MetricSource| {
+            let labels = self.samples.labels(source, SESSION_WAITS);
+            let others = labels.filter(|label| cause_of(label).is_none());
+            others.filter_map(move |label| {
+                let amount = self.mean_s(source, SESSION_WAITS, label).filter(|of| *of > 0.0)?;
+                let time_us = amount / load.ended_per_s * 1e6;
+                Some(OtherWait { name: label.to_owned(), time_us })
+            })
+        };
+        let all = of(Shim).chain(of(Server));
+        all.sorted_by(|a, b| b.time_us.total_cmp(&a.time_us)).collect()
     }
 
     /// Transactions that wait at COMMIT, by how often and for how long the logs were flushed.
@@ -179,6 +211,9 @@ impl OfWindow<'_> {
     ) -> StoreResult<()> {
         let observed = self.observed(of, load, resources)?;
         resources.account = observed.and_then(|seen| seen.account());
+        if resources.account.is_some() {
+            resources.other_waits = self.other_waits(load);
+        }
         let ReadRepeat { results, repeat, cell, totals, .. } = of;
         let window = results.window_summary(repeat, &cell.what, totals)?;
         let evidence = Evidence {
@@ -191,6 +226,15 @@ impl OfWindow<'_> {
         resources.bound = bound(&evidence);
         Ok(())
     }
+}
+
+/// What waits with that label are for; `None` where it is a place in the server.
+fn cause_of(label: &str) -> Option<WaitCause> {
+    WaitCause::ALL.into_iter().find(|cause| match cause {
+        // One without a name may have its place behind that word.
+        WaitCause::Unnamed => label.starts_with(cause.name()),
+        _ => label == cause.name(),
+    })
 }
 
 fn host_cpu(resources: &Resources) -> Option<HostCpu> {

@@ -103,6 +103,7 @@ fn sessions() -> Observed {
         ended_per_s: 100.0,
         queued: Some(1.0),
         sessions: Some(Sessions {
+            known_by: KnownBy::Sessions,
             active: 9.0,
             running: 1.0,
             core_wait: 0.5,
@@ -138,6 +139,41 @@ fn waits_are_no_longer_than_the_blocked_time() {
     let locked_us = account.parts[Part::RowLocks].unwrap();
     assert!((locked_us - 4.75e4 * 4.75 / 5.75).abs() < 1e-6, "{locked_us}");
     assert!(account.parts[Part::Remainder].unwrap().abs() < 1e-6, "{account:?}");
+}
+
+/// Its instruments have neither row locks nor flushes of the redo log.
+#[test]
+fn what_performance_schema_does_not_see_is_a_part() {
+    let mut waits = BlockedTime { all: 3.25, other: 0.25, ..BlockedTime::default() };
+    waits.by_cause[WaitCause::Read as usize] = 1.0;
+    waits.by_cause[WaitCause::Metadata as usize] = 2.0;
+    let of = |running: f64, waits: Option<BlockedTime>| {
+        let known_by = KnownBy::PerformanceSchema;
+        let seen = Sessions { known_by, active: 9.0, running, waits, ..Sessions::default() };
+        Observed { sessions: Some(seen), ..sessions() }.account().unwrap()
+    };
+    let account = of(0.5, Some(waits));
+    let amount = |account: &Account, part: Part| account.parts[part].map(|us| us / 1e4);
+    assert_eq!(account.known_by, KnownBy::PerformanceSchema);
+    for (part, expected) in [
+        (Part::Running, Some(0.5)),
+        (Part::Reads, Some(1.0)),
+        (Part::RowLocks, Some(3.0)),
+        (Part::Log, Some(1.25)),
+        (Part::Metadata, Some(2.0)),
+        (Part::OtherWaits, Some(0.25)),
+        (Part::Unseen, Some(1.0)),
+        (Part::NetworkAndDriver, Some(1.0)),
+        (Part::Remainder, Some(0.0)),
+    ] {
+        assert_eq!(amount(&account, part), expected, "{part}");
+    }
+    // Whose process is not known.
+    let remote = of(0.0, Some(waits));
+    assert_eq!(amount(&remote, Part::Running), None);
+    assert_eq!(amount(&remote, Part::Unseen), Some(1.5));
+    let idle = of(0.0, Some(BlockedTime::default()));
+    assert_eq!(amount(&idle, Part::Unseen), Some(4.75));
 }
 
 /// Threads that serve clients, with what stacks tell of 4.75 that they did not do alone.

@@ -37,8 +37,19 @@ document! {
         pub price: PriceResources = PriceResources::default(),
         pub per_transaction: PerTransaction = PerTransaction::default(),
         pub account: Option<Account> = None,
+        /// Of the account's other waits, those that are for nothing that has a name here.
+        pub other_waits: Vec<OtherWait> = Vec::new(),
         pub bound: Option<Bound> = None,
     }
+}
+
+/// A wait that is told by where it is: a function of the server, or an instrument of its
+/// performance_schema.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OtherWait {
+    pub name: String,
+    /// Of one transaction.
+    pub time_us: f64,
 }
 
 /// The cores that a server was kept to.

@@ -14,6 +14,9 @@ const GAP: f64 = 2.5;
 /// A gauge that was not read for more of a window has no mean of it.
 const GAPS_SHARE_MAX: f64 = 0.1;
 
+/// Waits of the threads that serve clients, by what they are for.
+pub(crate) const SESSION_WAITS: &str = "session_wait_ns";
+
 /// A time of a run: offsets from its start in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -202,13 +205,15 @@ impl OfWindow<'_> {
         Some(self.mean(source, name, label)? / 1e9)
     }
 
-    /// The samples of a series, with the 0 that a role stood at before its first request: the shim
-    /// had been read by then, and had not counted it.
+    /// The samples of a series, with the 0 that a role or a wait stood at before its first time:
+    /// the shim or the server had been read by then, and had not counted it.
     fn counted(&self, series: &MetricSeries) -> Vec<Sample> {
         let mut inside = self.window.part_of(&series.samples).to_vec();
-        let of_shim = |of: &&MetricSeries| of.metric.source == MetricSource::Shim;
-        if of_shim(&series) && series.metric.kind == MetricKind::Counter {
-            let read = self.samples.series.iter().filter(of_shim);
+        let Metric { source, kind, name, .. } = &series.metric;
+        let is_of_shim = *source == MetricSource::Shim;
+        if *kind == MetricKind::Counter && (is_of_shim || name == SESSION_WAITS) {
+            let all = self.samples.series.iter().filter(|of| of.metric.source == *source);
+            let read = all.filter(|of| is_of_shim || of.metric.name == SESSION_WAITS);
             let read_ns = read.filter_map(|of| Some(self.window.part_of(&of.samples).first()?.0));
             let began_ns = series.samples.first().map(|first| first.0);
             let before_ns = read_ns.min().filter(|read_ns| Some(*read_ns) < began_ns);
@@ -449,5 +454,19 @@ mod tests {
         assert_eq!(samples.labels(Host, "x").count(), 0);
         assert_eq!(samples.newest_ns(), 5 * S);
         assert!(!samples.is_empty());
+    }
+
+    /// A wait that has not come before is told from its first time on.
+    #[test]
+    fn a_wait_was_zero_before_it_was_told() {
+        let wait = |label: &str| metric(MetricSource::Server, Counter, "session_wait_ns", label);
+        let all = vec![
+            series(wait("commit"), &[(0, 5), (1, 5), (2, 5), (3, 5)]),
+            series(wait("wait/x"), &[(2, 20), (3, 30)]),
+        ];
+        let samples = Samples::of(all);
+        let mean =
+            samples.within(window(0, 3)).mean(MetricSource::Server, "session_wait_ns", "wait/x");
+        assert_eq!(mean, Some(10.0));
     }
 }

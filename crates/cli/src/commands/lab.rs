@@ -20,8 +20,8 @@ use plan::{
 };
 use serde::Serialize;
 use spec::{
-    Cell, Connections, Isolation, PopulationSpec, Private, RampLimits, Server, WorkloadKind,
-    defaults,
+    AccountFrom, Cell, Connections, Isolation, PopulationSpec, Private, RampLimits, Server,
+    WorkloadKind, defaults,
 };
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -205,7 +205,6 @@ document! {
         places: Vec<PlaceDocument> = places.collect(),
         page_cache_bytes: Option<u64> = private.placement.page_cache_bytes,
         count_io: bool = private.placement.count,
-        no_account: bool = private.placement.no_account,
         #[serde(flatten)]
         database: DatabaseDocument = DatabaseDocument::of_cell(&cell.what),
         workload: &'a str = load.workload.name(),
@@ -215,6 +214,7 @@ document! {
         terminals: Option<u32> = load.terminals,
         inactive_warehouses: u32 = load.inactive_warehouses,
         home: bool = load.home,
+        account_from: Option<&'static str> = load.account_from.map(AccountFrom::name),
         rate: Option<String> = load.rate.map(|open| open.rate.to_string()),
         arrivals: Option<&'static str> = load.rate.map(|open| open.spacing.name()),
         instances: u32 = private.instances,

@@ -1,11 +1,14 @@
 //! What the threads of a server wait for in other threads is found where it is made up.
 
-use crate::support::{Held, SMALL_REDO, Server, directory, float, install, mydyno, shim};
+use crate::support::{
+    AMPLE, Held, SMALL_REDO, Server, directory, float, install, lent, mydyno, shim,
+};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// Of a transaction, what no part explains.
 const REMAINDER_MAX: f64 = 0.05;
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 14] = [
     "running_us",
     "core_wait_us",
     "reads_us",
@@ -18,6 +21,7 @@ const PARTS: [&str; 13] = [
     "metadata_us",
     "replication_us",
     "other_waits_us",
+    "unseen_us",
     "network_and_driver_us",
 ];
 
@@ -182,6 +186,135 @@ fn a_server_that_lets_one_in_is_found() {
 #[test]
 fn a_statement_that_sleeps_is_found() {
     ASKED.is_found("mysql-8.0");
+}
+
+#[test]
+fn performance_schema_finds_a_slow_log() {
+    let storage = ["--data", "nvme-pm1725", "--redo", "hdd-7k2"];
+    let from = ["--account-from", "performance_schema"];
+    let document =
+        on_storage("mysql-8.0", "sysbench-oltp-write-only", &[&storage[..], &from].concat());
+    is_largest(&document, "log_us", "log");
+    let account = &document["resources"]["account"];
+    assert_eq!(account["known_by"], "performance_schema", "{account:#}");
+    // Its process is known.
+    assert!(account["running_us"].as_f64().unwrap() > 0.0, "{account:#}");
+}
+
+/// What of its instruments is on.
+const SWITCHED_ON: &str = "SELECT CONCAT(NAME, ENABLED, TIMED) FROM \
+     performance_schema.setup_instruments WHERE NAME LIKE 'wait/%' ORDER BY NAME";
+
+/// On a server that somebody else started, without the shim.
+fn performance_schema_finds(made_up: &MadeUp, engine: &str) {
+    install(engine);
+    let server = Server::start(engine, &["performance_schema=ON"]);
+    let work = directory();
+    std::fs::write(work.path().join("made-up.toml"), made_up.workload()).unwrap();
+    let mut session = Held::open(&server.schema("mysql"));
+    session.query("CREATE DATABASE made_up");
+    session.query(
+        "UPDATE performance_schema.setup_instruments SET TIMED = 'NO' WHERE NAME = \
+                   'wait/io/file/innodb/innodb_data_file'",
+    );
+    let before = session.query(SWITCHED_ON);
+    let of_schema = |dsn: &str, verb: &str| {
+        mydyno([verb, "--json", "--dsn", dsn, "--workload", "made-up.toml"])
+            .in_directory(work.path())
+    };
+    let dsn = server.schema("made_up");
+    let from = ["--account-from", "performance_schema", "-c", "8", "--warmup", "1s"];
+    of_schema(&dsn, "load").run().exits(0);
+    let run = of_schema(&dsn, "run").and_args(from).and_args(["--window", "3s"]);
+    let document = run.run().exits(0).json();
+    is_largest(&document, made_up.part, made_up.verdict);
+    let account = &document["resources"]["account"];
+    assert_eq!(account["known_by"], "performance_schema", "{account:#}");
+    assert_eq!(session.query(SWITCHED_ON), before);
+    // Also after Ctrl-C.
+    let mut run = of_schema(&dsn, "run").and_args(from).and_args(["--window", AMPLE]).spawn();
+    run.until("instruments are on", || Held::open(&dsn).query(SWITCHED_ON) != before);
+    run.signal(Signal::INT);
+    run.wait().exits(130);
+    assert_eq!(session.query(SWITCHED_ON), before);
+    // Who may not switch them is told who may, and how.
+    session.query("CREATE USER guest IDENTIFIED BY 'guest'");
+    session.query("GRANT ALL ON made_up.* TO guest");
+    let guest = dsn.replace(&format!("mydyno:{}", server.password()), "guest:guest");
+    let refused = of_schema(&guest, "run").and_args(from).run().exits(4);
+    refused
+        .says(&["UPDATE performance_schema.setup_instruments SET TIMED = 'YES'", "GRANT SELECT"]);
+}
+
+#[test]
+fn performance_schema_finds_a_metadata_lock() {
+    performance_schema_finds(&NAMED_LOCK, "mysql-8.0");
+}
+
+#[test]
+#[ignore = "make soak"]
+fn performance_schema_of_mariadb_finds_a_metadata_lock() {
+    performance_schema_finds(&METADATA_LOCK, "mariadb-11.8");
+}
+
+#[test]
+#[ignore = "make soak"]
+fn performance_schema_of_a_newer_mysql_finds_a_row_lock() {
+    performance_schema_finds(&ROW_LOCK, "mysql-9.7");
+}
+
+#[test]
+fn a_server_without_performance_schema_is_refused() {
+    let server = lent();
+    let work = directory();
+    mydyno(["run", "--dsn", &server.dsn, "--account-from", "performance_schema"])
+        .in_directory(work.path())
+        .run()
+        .exits(4)
+        .says(&["performance_schema=ON"]);
+}
+
+/// Both tell the same of the same load, one after the other.
+#[test]
+fn performance_schema_and_the_shim_have_one_account() {
+    shim();
+    let set = ["performance_schema=ON", "innodb_buffer_pool_size=16M"];
+    let on_a_device = ["--data", "hdd-15k", "--redo", "nvme-pm1725"];
+    let server = Server::start_with("mysql-8.0", &set, &on_a_device);
+    let work = directory();
+    std::fs::write(work.path().join("made-up.toml"), NAMED_LOCK.workload()).unwrap();
+    let mut session = Held::open(&server.schema("mysql"));
+    let rows = ["--table-size", "100000"];
+    let loads: [(&str, &str, &[&str], &[&str]); 2] = [
+        ("sbtest", "sysbench-oltp-point-select-uniform", &rows, &["reads_us"]),
+        ("made_up", "made-up.toml", &[], &["metadata_us", "other_waits_us"]),
+    ];
+    for (schema, workload, rows, parts) in loads {
+        session.query(&format!("CREATE DATABASE {schema}"));
+        let of_schema = |verb: &str| {
+            mydyno([verb, "--json", "--dsn", &server.schema(schema), "--workload", workload])
+                .in_directory(work.path())
+        };
+        of_schema("load").and_args(rows).run().exits(0);
+        let account_from = |source: &str| {
+            let load = ["-c", "8", "--warmup", "1s", "--window", "4s", "--account-from", source];
+            let document = of_schema("run").and_args(load).run().exits(0).json();
+            document["resources"]["account"].clone()
+        };
+        let (of_shim, of_schema) = (account_from("shim"), account_from("performance_schema"));
+        assert_eq!(of_shim["known_by"], "sessions");
+        assert_eq!(of_schema["known_by"], "performance_schema");
+        let share =
+            |of: &Value, part: &str| of[part].as_f64().unwrap_or(0.0) / float(of, "/time_us");
+        for part in parts {
+            let (one, other) = (share(&of_shim, part), share(&of_schema, part));
+            // What a thread waits for a core behind a wait is in that wait or apart.
+            let for_a_core = share(&of_shim, "core_wait_us").max(share(&of_schema, "core_wait_us"));
+            let bound = (0.1 * one).max(0.03) + for_a_core;
+            let is_near = (one - other).abs() <= bound && one > 0.05;
+            assert!(is_near, "{part}: {one:.3}, {other:.3} of {of_shim:#} {of_schema:#}");
+        }
+    }
 }
 
 /// The server's own instruments time the same threads in the same run.

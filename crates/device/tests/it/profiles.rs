@@ -59,7 +59,6 @@ fn profiles_travel_in_setups() {
         every_file: None,
         doublewrite_in_system_tablespace: None,
         spin: true,
-        no_account: true,
         cache: CacheSetup { bytes: 1 << 20, read_ahead_bytes: 131_072 },
         sharing: Some(Sharing { memory: "/proc/1/fd/2".to_owned(), process: 3 }),
         journal: Some(JournalSetup { file: "journal".to_owned(), ring_bytes: 1 << 20 }),

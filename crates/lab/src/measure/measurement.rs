@@ -28,7 +28,7 @@ use base::{Exit, clock};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use fleet::Leader;
 use plan::{PlannedCell, size_in_warehouses};
-use spec::{Cell, Load, Server, Topology, WorkloadKind};
+use spec::{AccountFrom, Cell, Load, Server, Topology, WorkloadKind};
 use std::iter;
 use store::{
     DISK_FULL, InstanceResult, LabId, Moment, NewCell, NewRepeat, RampId, RepeatId, RepeatResult,
@@ -73,6 +73,7 @@ pub(crate) fn measure(
 ) -> LabResult<(RepeatId, Exit)> {
     let mut watch = Stopwatch::begin();
     subject.require_armed()?;
+    subject.look_at_sessions(cell.load.account_from)?;
     let _clock = clock::dilate(subject.dilation());
     let databases = subject.databases()?;
     let begun = before(subject, &databases, (cell, place.seed), job.stop)
@@ -151,6 +152,12 @@ fn drivers<'a>(
     let Some(leader) = leader else {
         return Ok((threads, None));
     };
+    if load.account_from == Some(AccountFrom::PerformanceSchema) {
+        return Err(unfit(
+            "a rank of a fleet does not know the connections of the others, whose time \
+             performance_schema has to tell; leave out --account-from, or drive from one process",
+        ));
+    }
     if subject.topology == Topology::PrimaryReplicas {
         return Err(unfit(
             "a rank of a fleet does not know the orders of the others, so it cannot tell which \

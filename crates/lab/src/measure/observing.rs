@@ -5,10 +5,11 @@ use crate::target::subject::Subject;
 use base::Instant;
 use drive::WORKER_THREAD;
 use observe::{
-    ExporterSource, HostSource, MeterSource, NodeSource, PerfSource, ProcessSource, RaplSource,
-    SampleSource, Sampled, Sampler, ServerSource, ShimSource, ThreadSource, summed,
+    ExporterSource, HostSource, InstrumentSource, MeterSource, NodeSource, PerfSource,
+    ProcessSource, RaplSource, SampleSource, Sampled, Sampler, ServerSource, ShimSource,
+    ThreadSource, summed,
 };
-use spec::{Cell, Meters};
+use spec::{AccountFrom, Cell};
 use std::time::Duration;
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
 
@@ -39,7 +40,7 @@ impl<'a> Observer<'a> {
         Ok(Observer {
             results,
             repeat,
-            sampler: Sampler::start(sources(subject, &cell.meters), Instant::now(), period)?,
+            sampler: Sampler::start(sources(subject, cell), Instant::now(), period)?,
             ids: MetricIds::default(),
         })
     }
@@ -100,13 +101,20 @@ fn note_of(sampled: &Sampled) -> Option<String> {
 }
 
 /// What can be observed of a subject.
-fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
+fn sources(subject: &Subject, cell: &Cell) -> Vec<Box<dyn SampleSource>> {
+    let meters = &cell.meters;
     let mut sources: Vec<Box<dyn SampleSource>> = vec![
         Box::new(ProcessSource::new("mydyno", std::process::id())),
         Box::new(ThreadSource::new(WORKER_THREAD)),
     ];
     let status = |server: &Subject| ServerSource::new(server.connect.clone());
     sources.extend(summed(subject.each().map(status)));
+    if cell.load.account_from == Some(AccountFrom::PerformanceSchema) {
+        let instruments = |server: &Subject| {
+            InstrumentSource::new(server.connect.clone(), server.driven.clone(), server.pid())
+        };
+        sources.extend(summed(subject.each().map(instruments)));
+    }
     if subject.topology.is_one_database() {
         for (server, number) in subject.each().zip(1..) {
             sources.push(Box::new(NodeSource::new(server.connect.clone(), number)));

@@ -14,6 +14,7 @@ use crate::schedule::watchdog::within;
 use crate::stop;
 use crate::target::changed::ChangedVariables;
 use crate::target::disk_space;
+use crate::target::instruments;
 use crate::target::populate::reach;
 use crate::target::resolved::Resolved;
 use crate::target::subject::Subject;
@@ -21,7 +22,7 @@ use base::{Dilation, Exit};
 use fleet::Leader;
 use plan::{PlannedCell, Turn};
 use server::{Image, ImageKey, ServerError};
-use spec::{Connections, Dilate, External, Meters, Server};
+use spec::{Cell, Connections, Dilate, External, Meters, Server};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -238,17 +239,12 @@ impl<'a> LabRun<'a> {
             notes.push(note.to_owned());
             job.note(note);
         }
-        let changed = match &cell.what.server {
-            Server::External(External { set, .. }) if !set.is_empty() => {
-                Some(ChangedVariables::set(&subject, set)?)
-            }
-            _ => None,
-        };
+        let changed = changed(&subject, &cell.what)?;
         watch.lap("reaching it, and what its host is", job);
         let ended = self.measure_on(turn, &subject, notes, job);
         let mut watch = Stopwatch::begin();
-        if let Some(changed) = changed {
-            changed.restore()?;
+        for changed in changed {
+            if subject.is_private() { changed.forget()? } else { changed.restore()? }
         }
         drop(subject);
         watch.lap("ending the server", job);
@@ -320,6 +316,30 @@ impl<'a> LabRun<'a> {
             fleet: self.options.fleet.as_deref(),
         })
     }
+}
+
+/// Sets the variables of a server that is there, and switches on the instruments that the account
+/// of each is from.
+fn changed(subject: &Subject, cell: &Cell) -> LabResult<Vec<ChangedVariables>> {
+    let mut changed: Vec<ChangedVariables> = Vec::new();
+    for (number, server) in subject.each().enumerate() {
+        let mut set = match &cell.server {
+            Server::External(External { set, .. }) if number == 0 => set.clone(),
+            Server::External(_) | Server::Private(_) => Vec::new(),
+        };
+        let wanted = instruments::wanted(server, cell.load.account_from).and_then(|instruments| {
+            set.extend(instruments);
+            if set.is_empty() { Ok(None) } else { ChangedVariables::set(server, &set).map(Some) }
+        });
+        match wanted {
+            Ok(one) => changed.extend(one),
+            Err(error) => {
+                changed.into_iter().try_for_each(ChangedVariables::restore)?;
+                return Err(error);
+            }
+        }
+    }
+    Ok(changed)
 }
 
 /// Was a turn that failed only stopped? One whose repeat is stored as failed has given a stop

@@ -1,7 +1,9 @@
-//! Variables of a server that is not mydyno's own, set for as long as it is measured.
+//! Variables of a server that is not mydyno's own, and its instruments, set for as long as it is
+//! measured.
 
 use crate::error::{LabError, LabResult, WhileDoing, unfit};
 use crate::progress::Job;
+use crate::target::instruments::InstrumentColumn;
 use crate::target::sessions::{IDENTITY, text, with_session};
 use crate::target::subject::Subject;
 use advise::set_statement;
@@ -57,6 +59,11 @@ impl ChangedVariables {
             return Err(error);
         }
         Ok(changed)
+    }
+
+    /// Leaves all as it is, on a server that ends now.
+    pub(crate) fn forget(self) -> LabResult<()> {
+        Ok(self.journal.clear()?)
     }
 
     /// Sets all back, and sees that it is so.
@@ -127,7 +134,7 @@ fn still_changed(
 fn set_back(connector: &Connector, before: &NamedVariables) -> LabResult<()> {
     let all: Vec<(String, String)> = before.clone().into_iter().collect();
     apply(connector, &all).map_err(|error| {
-        let statements = all.iter().map(|(name, value)| set_statement(name, value)).join(" ");
+        let statements = all.iter().map(|(name, value)| statement(name, value)).join(" ");
         LabError::NotSetBack { why: error.to_string(), statements }
     })
 }
@@ -191,9 +198,18 @@ fn is_equal(now: &str, wanted: &str) -> bool {
     }
 }
 
+/// What sets a variable, or switches instruments.
+fn statement(name: &str, value: &str) -> String {
+    let of_column = |column: InstrumentColumn| column.statement(value);
+    InstrumentColumn::named(name).map_or_else(|| set_statement(name, value), of_column)
+}
+
 async fn execute(session: &mut Connection, name: &str, value: &str) -> LabResult<()> {
-    let sql = set_statement(name, value);
+    let sql = statement(name, value);
     session.query(sql.trim_end_matches(';')).await.map(|_| ()).map_err(|error| match error {
+        SessionError::Server { .. } if InstrumentColumn::named(name).is_some() => {
+            InstrumentColumn::refusal(&error)
+        }
         SessionError::Server { .. } => {
             unfit(format!("the server does not take {name} = {value}: {error}"))
         }
@@ -211,8 +227,11 @@ async fn values<'a>(
 ) -> LabResult<NamedVariables> {
     let mut values = NamedVariables::new();
     for name in names {
-        let value = text(session, &format!("SELECT @@GLOBAL.{name}")).await.doing(READING)?;
-        values.insert(name.clone(), value);
+        let value = match InstrumentColumn::named(name) {
+            Some(column) => column.read(session, false).await,
+            None => text(session, &format!("SELECT @@GLOBAL.{name}")).await,
+        };
+        values.insert(name.clone(), value.doing(READING)?);
     }
     Ok(values)
 }

@@ -48,7 +48,6 @@ pub(crate) struct Kept {
     used: Option<String>,
     page_cache_bytes: Option<u64>,
     count: bool,
-    no_account: bool,
     pub(crate) data_is_emulated: bool,
     pub(crate) data_directory: Option<PathBuf>,
     pub(crate) scratch: Vec<PathBuf>,
@@ -62,7 +61,7 @@ pub(crate) struct Kept {
     dilation: Option<f64>,
 }
 
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// Where the files of the named server in `directory` are, where they were placed.
 pub(crate) fn placed_of(directory: &Path) -> LabResult<Placed> {
@@ -108,9 +107,8 @@ impl Kept {
 
     fn require_same(&self, name: &str, wanted: &Placement) -> LabResult<()> {
         let used = wanted.used.map(|used| used.to_string());
-        let switches = [self.count, self.no_account];
-        let same = (&self.asked, &self.used, self.page_cache_bytes, switches)
-            == (&asked(wanted), &used, wanted.page_cache_bytes, [wanted.count, wanted.no_account]);
+        let same = (&self.asked, &self.used, self.page_cache_bytes, self.count)
+            == (&asked(wanted), &used, wanted.page_cache_bytes, wanted.count);
         if same || *wanted == Placement::default() {
             return Ok(());
         }
@@ -119,7 +117,6 @@ impl Kept {
         was.extend(self.used.as_ref().map(|share| format!("--used {share}")));
         was.extend(self.page_cache_bytes.map(|b| format!("--page-cache {b}")));
         was.extend(self.count.then(|| "--count-io".to_owned()));
-        was.extend(self.no_account.then(|| "--no-account".to_owned()));
         Err(unfit(format!(
             "the server {name:?} was started with {}, and its files are there; say the same or \
              leave it out to go on with them, or choose another --name (`mydyno server stop {name} \
@@ -180,7 +177,6 @@ impl Kept {
             used: placement.used.map(|used| used.to_string()),
             page_cache_bytes: placement.page_cache_bytes,
             count: placement.count,
-            no_account: placement.no_account,
             data_is_emulated: arranged.data_is_emulated(),
             data_directory: arranged.data_directory.clone(),
             scratch: arranged.scratch.clone(),

@@ -12,13 +12,13 @@ use base::{CpuList, Dilation, Exit};
 use drive::Schemas;
 use itertools::Itertools;
 use server::{DividedCpus, Home, Instance, NamedInstance, Target, render_dsn};
-use spec::Topology;
+use spec::{AccountFrom, Topology};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::{SharedMemory, ShimPage};
 use store::RepeatFailure;
-use wire::{Address, ConnectOptions, Connector};
+use wire::{Address, ConnectOptions, Connector, OpenConnections};
 
 /// A server under test.
 pub struct Subject {
@@ -30,6 +30,8 @@ pub struct Subject {
     /// The preset that it was started with.
     pub(crate) configured: Option<Configured>,
     pub(super) origin: Origin,
+    /// Over which it is driven.
+    pub(crate) driven: OpenConnections,
     /// Further servers that are driven together with this one.
     pub(super) others: Vec<Subject>,
     /// How they belong together.
@@ -70,6 +72,7 @@ impl Subject {
             placed: Placed::default(),
             configured: None,
             origin,
+            driven: OpenConnections::default(),
             others: Vec::new(),
             topology: Topology::Apart,
             supervisor: Supervisor::default(),
@@ -189,8 +192,12 @@ impl Subject {
     /// # Errors
     /// As [`Subject::connector`].
     pub(crate) fn databases(&self) -> LabResult<Schemas<Connector>> {
-        let connectors = self.each().flat_map(Subject::targets).map(Connector::new);
-        let mut connectors = connectors.collect::<Result<Vec<_>, _>>()?;
+        let mut connectors = Vec::new();
+        for server in self.each() {
+            for target in server.targets() {
+                connectors.push(Connector::new(target)?.listing(&server.driven));
+            }
+        }
         let first = connectors.remove(0);
         Ok(Schemas::new(first, connectors, self.topology))
     }
@@ -245,6 +252,13 @@ impl Subject {
     pub(crate) fn arm(&self, armed: bool) -> LabResult<()> {
         let mut private = self.each().filter(|server| server.is_private());
         private.try_for_each(|server| server.placed.arm(armed))
+    }
+
+    /// From the next connection on their shims look at the threads that serve clients, where the
+    /// account of a run is from there, or they do not.
+    pub(crate) fn look_at_sessions(&self, from: Option<AccountFrom>) -> LabResult<()> {
+        let looked_at = from.is_none_or(|from| from == AccountFrom::Shim);
+        Ok(self.pages().try_for_each(|page| page.look_at_sessions(looked_at))?)
     }
 
     /// A private server's are armed later.

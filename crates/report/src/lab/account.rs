@@ -74,6 +74,7 @@ fn color(part: Part) -> usize {
         Part::Metadata => 12,
         Part::Replication => 13,
         Part::OtherWaits => 14,
+        Part::Unseen => 15,
         Part::Remainder => 5,
     }
 }

@@ -257,11 +257,6 @@ fn real_devices_are_as_they_are() {
     refused("page_cache", &[page_cache, |cell| real(cell, Role::Data)]);
     allowed(&[page_cache, ON_A_PROFILE]);
     allowed(&[page_cache, |cell| emulated(cell, Role::Redo)]);
-    let no_account: Change = |cell| private(cell).placement.no_account = true;
-    refused("no_account", &[no_account]);
-    refused("no_account", &[no_account, |cell| real(cell, Role::Data)]);
-    allowed(&[no_account, |cell| private(cell).placement.count = true]);
-    allowed(&[no_account, ON_A_PROFILE]);
     let used: Change = |cell| private(cell).placement.used = used_share(0.05);
     refused("used", &[used]);
     refused("used", &[used, |cell| real(cell, Role::Data)]);

@@ -20,6 +20,7 @@ const EVEN: Account = Account {
         None,
         None,
         None,
+        None,
         Some(2_000.0),
         Some(1_000.0),
     ]),
@@ -263,6 +264,19 @@ fn each_thread_of_the_driver_is_looked_at() {
     let evidence = Evidence { cpu, ..on(&starved) };
     assert_ne!(judged(&evidence).by, BoundBy::Driver);
     assert_eq!(judged(&on(&[])).by, BoundBy::Mixed);
+}
+
+/// Of a server whose process is not known the CPU time is in what has no instrument.
+#[test]
+fn what_is_not_seen_is_cpu_where_cores_are_busy() {
+    let unseen = with(|of| {
+        of.known_by = KnownBy::PerformanceSchema;
+        of.parts[Part::Running] = None;
+        of.parts[Part::Unseen] = Some(20_000.0);
+    });
+    assert_eq!(bound(&unseen), None);
+    assert_eq!(judged(&Evidence { cpu: busy(0.95), ..unseen }).by, BoundBy::Cpu);
+    assert_eq!(bound(&Evidence { cpu: None, ..unseen }), None);
 }
 
 #[test]
