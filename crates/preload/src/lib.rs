@@ -117,8 +117,16 @@ macro_rules! export {
         $name:ident ($($arg:ident: $type:ty),* $(,)?) $ret:ty, $body:block
     ) => {
         $(#[$doc])*
-        #[unsafe(no_mangle)]
         pub(crate) extern $abi fn $name($($arg: $type),*) -> $ret $body
+
+        // What calls it in here means this one. By its exported name it would call the program's,
+        // where that has one: MariaDB's own builds hold libaio, and export it.
+        const _: () = {
+            #[unsafe(no_mangle)]
+            extern $abi fn $name($($arg: $type),*) -> $ret {
+                self::$name($($arg),*)
+            }
+        };
     };
     ($abi:tt $alias:ident ($($arg:ident: $type:ty),* $(,)?) $ret:ty, $name:ident) => {
         #[unsafe(no_mangle)]

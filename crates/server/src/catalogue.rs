@@ -25,6 +25,8 @@ pub struct Engine {
     pub(crate) debian: Vec<String>,
     /// The Debian suite of these packages, where it is not the machine's own.
     pub(crate) suite: Option<String>,
+    /// The archive that `--from FILE` takes, and where its vendor has it.
+    pub vendor: Option<String>,
     /// Where in the engine's directory its libraries lie.
     pub(crate) libraries: Option<PathBuf>,
 }
@@ -107,7 +109,9 @@ mod tests {
     #[test]
     fn the_catalogue_is_sound() {
         for engine in engines() {
-            assert!(engine.maven.is_none() || engine.debian.is_empty());
+            let is_package = !engine.debian.is_empty();
+            let sources = [engine.maven.is_some(), is_package, engine.vendor.is_some()];
+            assert_eq!(sources.iter().filter(|has| **has).count(), 1, "{}", engine.name);
             assert!(engine.suite.is_none() || engine.maven.is_none());
             assert!(engine.version.starts_with(&engine.series));
             if let Some(maven) = &engine.maven {
@@ -124,7 +128,8 @@ mod tests {
         for (typed, meant) in [
             ("mysql57", Some("mysql-5.7")),
             ("MYSQL-8.0", Some("mysql-8.0")),
-            ("mariadb", Some("mariadb-11.8")),
+            ("mariadb", Some("mariadb-11.4")),
+            ("percona84", Some("percona-8.4")),
             ("mysql-9", Some("mysql-9.7")),
             ("xtradb", Some("xtradb-5.6")),
             ("oracle-23ai-enterprise", None),

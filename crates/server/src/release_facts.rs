@@ -8,6 +8,8 @@ pub(crate) const STARTABLE: Since = Since::mysql((5, 7, 6)).or_mariadb((10, 1, 3
 pub(crate) const BINLOG_BY_DEFAULT: Since = Since::mysql((8, 0, 0));
 /// The X Protocol, on a port of its own.
 pub(crate) const X_PROTOCOL: Since = Since::mysql((8, 0, 11));
+/// It makes a key and a certificate of its own at each start, where it is given none.
+pub(crate) const CERTIFICATE_AT_START: Since = Since::mariadb((11, 4, 1));
 /// Redo is one size, whatever the files.
 pub(crate) const REDO_CAPACITY: Since = Since::mysql((8, 0, 30));
 /// Redo is one file.

@@ -118,6 +118,9 @@ impl Settings {
         if sets("log_bin") {
             settings.remove("disable_log_bin");
         }
+        if sets("ssl_cert") || sets("ssl_key") {
+            settings.remove("ssl");
+        }
         for (name, value) in set {
             settings.put(&variable_name(name), value);
         }
@@ -180,6 +183,11 @@ impl Settings {
         // Off by default in the others.
         if build.release.has(since::BINLOG_BY_DEFAULT) {
             self.put("disable_log_bin", "");
+        }
+        // The vendor's builds compute for 5 seconds on the key, and a recovery would seem to last
+        // that much longer.
+        if build.release.has(since::CERTIFICATE_AT_START) {
+            self.put("ssl", "OFF");
         }
         self.put("performance_schema", "OFF");
         self.put("max_connections", &CONNECTIONS_BASE.to_string());
@@ -369,6 +377,7 @@ mod tests {
             (ServerFamily::MariaDb, (10, 1, 13)),
             (ServerFamily::MariaDb, (10, 11, 19)),
             (ServerFamily::MariaDb, (11, 8, 6)),
+            (ServerFamily::MariaDb, (12, 3, 1)),
         ] {
             let build = build(family, numbers);
             assert_eq!(settings(&build, &[]).redo_bytes(&build), 512 << 20);
@@ -424,6 +433,18 @@ mod tests {
         assert_eq!(text.matches("innodb_buffer_pool_size").count(), 1);
         assert!(!text.contains("disable_log_bin"));
         assert!(settings(&build, &[]).my_cnf().contains("disable_log_bin\n"));
+    }
+
+    #[test]
+    fn servers_make_no_certificate_at_each_start_unless_they_are_told_to() {
+        let ssl = |version, set: &[(&str, &str)]| {
+            let settings = settings(&build(ServerFamily::MariaDb, version), set);
+            settings.get("ssl").map(str::to_owned)
+        };
+        assert_eq!(ssl((10, 11, 19), &[]), None);
+        assert_eq!(ssl((11, 4, 5), &[]).as_deref(), Some("OFF"));
+        assert_eq!(ssl((11, 4, 5), &[("ssl", "ON")]).as_deref(), Some("ON"));
+        assert_eq!(ssl((11, 4, 5), &[("ssl-cert", "/x/cert"), ("ssl-key", "/x/key")]), None);
     }
 
     #[test]

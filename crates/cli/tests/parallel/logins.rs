@@ -317,7 +317,8 @@ fn signatures_of_mariadb() {
     let plugins = plugins_of_mariadb();
     let plugin_dir = format!("plugin_dir={}", plugins.display());
     // MariaDB does not start on data that were made without doublewrite and a slow shutdown.
-    let server = Server::start("mariadb-11.8", &["innodb_log_file_size=16M", &plugin_dir]);
+    let settings = ["innodb_log_file_size=16M", &plugin_dir, "ssl=ON"];
+    let server = Server::start("mariadb-11.8", &settings);
     execute(&server.dsn, ["INSTALL SONAME 'auth_ed25519'", "INSTALL SONAME 'auth_parsec'"]);
     for method in ["ed25519", "parsec"] {
         let create = |user: &str, password: &str| {

@@ -25,6 +25,7 @@ list! {
     xtradb_5_6 = "xtradb-5.6",
     mysql_9_7 = "mysql-9.7",
     mariadb_11_8 = "mariadb-11.8",
+    mariadb_11_4 = "mariadb-11.4",
 }
 
 /// One test for each engine, which calls a property with the engine's name: `make test` has those

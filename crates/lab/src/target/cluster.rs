@@ -155,7 +155,9 @@ pub(crate) fn follow(
         false => ("CHANGE MASTER TO", "MASTER", "START SLAVE"),
     };
     let from = match build.release.family.is_mariadb() {
-        true => "MASTER_USE_GTID = slave_pos".to_owned(),
+        // Since 11.4 a replica wants TLS where it is not told otherwise.
+        true => "MASTER_USE_GTID = slave_pos, MASTER_SSL = 0, MASTER_SSL_VERIFY_SERVER_CERT = 0"
+            .to_owned(),
         false => format!("{word}_AUTO_POSITION = 1"),
     };
     // Its password travels encrypted by this key, as there is no TLS between them.

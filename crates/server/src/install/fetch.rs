@@ -22,9 +22,9 @@ pub(super) fn fetch(of: &mut Installation<'_>) -> ServerResult<Unpacked> {
     if let Some(suite) = &engine.suite {
         return suite::fetch(of, suite);
     }
-    if !engine.can_be_fetched() {
+    if let Some(vendor) = &engine.vendor {
         let why = format!(
-            "mydyno knows no package of it; give the vendor's archive: mydyno server install {} \
+            "no registry has it; download {vendor}, and install it by mydyno server install {} \
              --from FILE",
             engine.name
         );

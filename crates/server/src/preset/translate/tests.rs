@@ -5,7 +5,7 @@ use crate::preset::{PresetScale, find, names};
 use base::{ServerFamily, VersionNumbers, Warehouses, parse_size};
 use std::collections::BTreeSet;
 
-const ALL: [(&str, ServerFamily, VersionNumbers); 12] = [
+const ALL: [(&str, ServerFamily, VersionNumbers); 14] = [
     ("mysql-5.7", ServerFamily::Mysql, (5, 7, 22)),
     ("mysql-8.0", ServerFamily::Mysql, (8, 0, 15)),
     ("mysql-8.0", ServerFamily::Mysql, (8, 0, 30)),
@@ -17,7 +17,9 @@ const ALL: [(&str, ServerFamily, VersionNumbers); 12] = [
     ("xtradb-5.6", ServerFamily::MariaDb, (10, 1, 13)),
     ("mariadb-10.5", ServerFamily::MariaDb, (10, 5, 0)),
     ("mariadb-10.11", ServerFamily::MariaDb, (10, 11, 19)),
+    ("mariadb-11.4", ServerFamily::MariaDb, (11, 4, 5)),
     ("mariadb-11.8", ServerFamily::MariaDb, (11, 8, 6)),
+    ("mariadb-12.3", ServerFamily::MariaDb, (12, 3, 1)),
 ];
 
 fn server(engine: &str) -> ServerBuild {
