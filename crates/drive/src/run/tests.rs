@@ -136,6 +136,7 @@ fn silences_of_the_window_are_kept() {
         to_ns: to_s * S,
         busy_from_ns: from_s * S,
         in_flight: 1,
+        ..Silence::default()
     };
     let all =
         [(0, 3), (4, 10), (8, 12), (13, 15), (18, 22), (20, 24)].map(|of| silence(of.0, of.1));
