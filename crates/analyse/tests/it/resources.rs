@@ -81,7 +81,7 @@ use MetricSource::{Host, Power, Process, Server, Shim};
 
 type MetricOf = (MetricSource, MetricKind, &'static str, &'static str, i64);
 
-const METRICS: [MetricOf; 64] = [
+const METRICS: [MetricOf; 65] = [
     (Host, Gauge, "cpu_cores", "", 2),
     (Host, Gauge, "cpu_frequency_hz", "", 3_000_000_000),
     (Host, Counter, "cpu_user_ns", "", 400_000_000),
@@ -135,6 +135,7 @@ const METRICS: [MetricOf; 64] = [
     (Shim, Counter, "session_active_ns", "", 11_000_000_000),
     (Shim, Counter, "session_sleep_ns", "", 100_000_000),
     (Shim, Counter, "session_spin_ns", "", 100_000_000),
+    (Shim, Counter, "session_wait_ns", "Item_func::val_int", 100_000_000),
     (Shim, Counter, "session_read_ns", "data", 7_400_000_000),
     (Shim, Counter, "session_read_ns", "undo", 100_000_000),
     (Shim, Counter, "session_write_ns", "data", 200_000_000),
