@@ -25,6 +25,7 @@ fn publish(home: &Home, root: &Path, warehouses: u32) {
         page_size_bytes: 16384,
         seed: 1,
         settings: Vec::new(),
+        table_options: None,
     };
     Image::publish(home, &key, &data, "").unwrap();
 }

@@ -204,6 +204,8 @@ fn fit_tpcc(
     let inspected = schemas::inspect(databases, load.warehouses)?;
     let database = &inspected.database;
     let concurrency = Concurrency::of(load, database.warehouses)?;
+    let options_of_tables =
+        database.table_options.clone().map(|options| ("table_options".to_owned(), options));
     let is_tpcc_mysql = load.workload == WorkloadKind::TpccMysql;
     let options = TpccOptions {
         statements: if is_tpcc_mysql {
@@ -235,7 +237,7 @@ fn fit_tpcc(
             true => tpcc_mysql::PREPARED_STATEMENTS,
             false => prepared_statements(load.style),
         },
-        settings: Vec::new(),
+        settings: options_of_tables.into_iter().collect(),
         tpcc: Some(inspected),
     })
 }

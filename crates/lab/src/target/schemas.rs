@@ -45,11 +45,11 @@ pub(crate) fn inspect(
         Ok(Inspected { database, missing_indexes, shards: None })
     };
     let mut all = with_session(databases.first(), look)?;
-    let mut each = vec![all.database];
+    let mut each = vec![all.database.clone()];
     // Servers of one database are compared by what they add up to, when they have caught up.
     for (index, other) in databases.databases().enumerate().skip(1) {
         let found = with_session(other, look)?;
-        each.push(found.database);
+        each.push(found.database.clone());
         join(&mut all, found, (databases.topology(), index), wanted)?;
     }
     if are_shards {
@@ -97,6 +97,7 @@ fn join(
         ("the constant for last names, and so in their seed", !are_shards, both(&c_load)),
         ("warehouses", !are_shards && wanted.is_none(), both(&|of| of.warehouses.to_string())),
         ("partitions", true, both(&|of| of.partitions.to_string())),
+        ("table options", true, both(&|of| of.table_options.clone().unwrap_or_default())),
         ("the key of HISTORY", true, both(&has_key)),
     ] {
         if is_compared && first != second {
