@@ -3,7 +3,7 @@
 
 use crate::error::{LabResult, WhileDoing, unfit};
 use crate::target::sessions::with_session;
-use base::{WarehouseRange, Warehouses};
+use base::{Session, WarehouseRange, Warehouses};
 use drive::Schemas;
 use spec::Topology;
 use tpcc::{Database, ShardRanges, probe};
@@ -64,6 +64,32 @@ pub(crate) fn inspect(
         all.database.range = WarehouseRange::all(have);
         all.shards = Some(shards);
     }
+    Ok(all)
+}
+
+/// Those of the tables that `is_own` names by lower case whose storage engine has no transactions,
+/// each with it: `stock (MyISAM)`.
+///
+/// # Errors
+/// Where a server refuses.
+pub(crate) fn untransactional(
+    databases: &Schemas<Connector>,
+    is_own: impl Fn(&str) -> bool,
+) -> LabResult<Vec<String>> {
+    let sql = "SELECT table_name, t.engine FROM information_schema.tables AS t JOIN \
+               information_schema.engines AS e ON e.engine = t.engine WHERE table_schema = \
+               DATABASE() AND table_type = 'BASE TABLE' AND NOT e.transactions <=> 'YES'";
+    let mut all = Vec::new();
+    for database in databases.databases() {
+        let found = with_session(database, async |session: &mut Connection| {
+            let answer = session.query(sql).await.doing("looking at the tables' engines")?;
+            Ok(answer.rows().map(|row| (row.text(0), row.text(1))).collect::<Vec<_>>())
+        })?;
+        let own = found.into_iter().filter(|(table, _)| is_own(&table.to_ascii_lowercase()));
+        all.extend(own.map(|(table, engine)| format!("{table} ({engine})")));
+    }
+    all.sort();
+    all.dedup();
     Ok(all)
 }
 
