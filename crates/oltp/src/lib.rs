@@ -91,7 +91,7 @@ pub fn contents<E>(
 pub fn load<C: Connect + Sync, E: From<ScriptLoadError>>(
     connect: &C,
     (database, read): (&ScriptDatabase, impl FnOnce(&str) -> Result<WorkloadFile, E>),
-    options: ScriptLoadOptions,
+    options: ScriptLoadOptions<'_>,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport, E> {

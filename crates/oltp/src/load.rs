@@ -21,12 +21,14 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// How to load.
 #[derive(Clone, Copy, Debug)]
-pub struct ScriptLoadOptions {
+pub struct ScriptLoadOptions<'a> {
     pub seed: u64,
     /// Connections that load at the same time, a table each.
     pub threads: u32,
     /// Drop what mydyno loaded here before; load beside other tables.
     pub force: bool,
+    /// Of sysbench's tables.
+    pub table_options: &'a str,
 }
 
 /// Why a load did not come to its end.
@@ -72,7 +74,7 @@ fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> ScriptLoadErr
 pub(crate) fn load_sbtest<C: Connect + Sync>(
     connect: &C,
     tables: SbtestTables,
-    options: ScriptLoadOptions,
+    options: ScriptLoadOptions<'_>,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport, ScriptLoadError> {
@@ -87,6 +89,7 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
     })??;
     let shared = &SbtestLoad {
         tables,
+        table_options: options.table_options,
         seed: options.seed,
         is_local_infile: AtomicBool::new(is_local_infile),
         next: AtomicU32::new(1),
@@ -145,6 +148,7 @@ async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), Scrip
 /// What the loading threads have in common.
 struct SbtestLoad<'a> {
     tables: SbtestTables,
+    table_options: &'a str,
     seed: u64,
     /// Rows go by LOAD DATA LOCAL, else by multi-row INSERTs.
     is_local_infile: AtomicBool,
@@ -182,7 +186,7 @@ async fn fill<S: Session>(
     shared: &SbtestLoad<'_>,
 ) -> Result<LoadedTable, ScriptLoadError> {
     let name = format!("sbtest{number}");
-    let created = session.query(&create_sql(number)).await;
+    let created = session.query(&create_sql(number, shared.table_options)).await;
     created.map_err(failed(format!("creating {name}")))?;
     let mut rows = SbtestRows::new(shared.seed, number, shared.tables);
     let mut checksum = Xxh3::new();
@@ -263,7 +267,7 @@ async fn insert<S: Session>(session: &mut S, table: &str, lines: &[u8]) -> Sessi
 pub(crate) fn load_file<C: Connect + Sync>(
     connect: &C,
     file: &WorkloadFile,
-    options: ScriptLoadOptions,
+    options: ScriptLoadOptions<'_>,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport, ScriptLoadError> {

@@ -169,12 +169,12 @@ fn check(table: u32, SbtestTables { rows, .. }: SbtestTables) -> ScriptCheck {
 pub(crate) const COMMENT_LOADING: &str = "mydyno: loading";
 pub(crate) const COMMENT: &str = "mydyno";
 
-pub(crate) fn create_sql(table: u32) -> String {
+pub(crate) fn create_sql(table: u32, options: &str) -> String {
     format!(
         "CREATE TABLE sbtest{table} (\n  id INTEGER NOT NULL AUTO_INCREMENT,\n  \
          k INTEGER DEFAULT '0' NOT NULL,\n  c CHAR(120) DEFAULT '' NOT NULL,\n  \
          pad CHAR(60) DEFAULT '' NOT NULL,\n  PRIMARY KEY (id)\n) ENGINE = InnoDB \
-         COMMENT = '{COMMENT_LOADING}'"
+         {options} COMMENT = '{COMMENT_LOADING}'"
     )
 }
 

@@ -105,6 +105,7 @@ fn names_outside(setting: &Setting, is_listed: &dyn Fn(&str) -> bool) -> bool {
     }
     match setting.name() {
         "engine" => is_binary(value),
+        "table_options" => !is_option_of_tables(value),
         "dsn" => value.split_once('?').is_some_and(|(_, query)| !query.split('&').all(is_plain)),
         "workload" => match value.parse::<WorkloadKind>() {
             Ok(WorkloadKind::Script(ScriptKind::File(path))) => !is_listed(&path),
@@ -117,6 +118,18 @@ fn names_outside(setting: &Setting, is_listed: &dyn Fn(&str) -> bool) -> bool {
 fn is_plain(parameter: &str) -> bool {
     let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
     DSN_PARAMETERS.contains(&name) && is_word(value)
+}
+
+/// Options of a table without a path, a statement or an engine that reads other files.
+fn is_option_of_tables(value: &str) -> bool {
+    let names =
+        ["engine", "row_format", "key_block_size", "compression", "encryption", "encrypted"];
+    let lower = value.to_ascii_lowercase();
+    lower.split([' ', ',']).filter(|word| !word.is_empty()).all(|word| {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let engine = ["innodb", "rocksdb", "myisam", "aria", "memory"].contains(&value);
+        names.contains(&name) && (name != "engine" || engine) && is_word(value.trim_matches('\''))
+    })
 }
 
 /// Numbers, sizes, names and lists of them: a server can take it for nothing but a name in its own
@@ -149,6 +162,8 @@ mod tests {
             ("workload", private, "workload = [\"tpcc\", \"/etc/x.toml\"]"),
             ("workload", private, "workload = \"../x.toml\""),
             ("workload", private, "workload = \"unlisted.toml\""),
+            ("table_options", private, "table_options = \"DATA DIRECTORY='x'\""),
+            ("table_options", private, "table_options = \"ENGINE=CONNECT FILE_NAME='x'\""),
             ("dsn", "dsn = \"mysql://u@h/s?socket=/run/x\"", ""),
             ("dsn", "dsn = \"mysql://u@h/s?ssl-mode=REQUIRED&%73ocket=x\"", ""),
             ("set.plugin_dir", "engine = \"mysql-5.7\"\nset = { plugin-dir = \"/tmp\" }", ""),
@@ -177,6 +192,8 @@ mod tests {
                        innodb_data_file_path = 'ibdata1:12M:autoextend', \
                        innodb_doublewrite = [true, false] }";
         confined(private, "workload = [\"tpcc\", \"listed.toml\"]").unwrap();
+        let options = "ENGINE=InnoDB ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8 ENCRYPTION='Y'";
+        confined(private, &format!("table_options = \"{options}\"")).unwrap();
         confined("dsn = \"mysql://u@h:3306/s?ssl-mode=REQUIRED\"", "").unwrap();
     }
 }

@@ -137,6 +137,8 @@ pub struct MissingImage {
     pub engine: String,
     pub population: PopulationSpec,
     pub page_size_bytes: u32,
+    /// Server variables that it is made with.
+    pub settings: Vec<(String, String)>,
 }
 
 /// Bytes of each of the two redo files of the server that loads an image: enough that it seldom
@@ -289,6 +291,7 @@ mod tests {
                 ..PopulationSpec::default()
             },
             page_size_bytes: 16 << 10,
+            settings: Vec::new(),
         };
         // Seven tables of a thousand files, with the warehouse in one of them.
         let added = of(1_000).disk_bytes() - of(0).disk_bytes();

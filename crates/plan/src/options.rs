@@ -203,6 +203,10 @@ options! {
         /// warehouse; 0 splits none. For databases without `foreign_keys`, because MySQL has no
         /// foreign keys on partitioned tables [default: 0]
         pub partitions: Option<Given<Count<0, PARTITIONS_MAX>>> = "N";
+        /// Options that end the CREATE TABLE of each table of TPC-C or `sysbench-oltp`, such as
+        /// `ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8` or `ENGINE=RocksDB`; `ROW_FORMAT=DEFAULT` is
+        /// as without [default: none]
+        pub table_options: Option<Given<Text>> = "OPTIONS";
         /// Number of tables of `sysbench-oltp`: sbtest1, sbtest2 and so on [default: 1]
         pub tables: Option<Given<Count<1, { SbtestTables::COUNT_MAX }>>> = "N";
         /// Number of rows of each table of `sysbench-oltp`, each about 240 bytes on disk [default:

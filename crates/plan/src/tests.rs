@@ -316,6 +316,7 @@ fn what_there_is_not_is_refused() {
         engine: "mysql-5.7".to_owned(),
         population: PopulationSpec::default(),
         page_size_bytes: 16384,
+        settings: Vec::new(),
     };
     let images = [image];
     let host = |disk: u64, memory: u64| Host {

@@ -42,7 +42,7 @@ pub(crate) fn is_binary(engine: &str) -> bool {
 /// What only servers have that mydyno starts.
 fn of_private() -> impl Iterator<Item = &'static str> {
     let of_others = ["dsn", "defaults_file", "schemas", "topology"];
-    let of_load = ["population_seed", "foreign_keys", "partitions"];
+    let of_load = ["population_seed", "foreign_keys", "partitions", "table_options"];
     let sizes = WorkloadKind::all_sizes().map(|(option, _)| option);
     let tables = ["server", "storage", "crash"].into_iter().filter_map(keys_of);
     let keys = tables.flat_map(Map::keys).map(String::as_str);
@@ -199,6 +199,7 @@ impl CellOptions {
             shard: None,
             foreign_keys: given(&asked.foreign_keys).unwrap_or(by_default.foreign_keys),
             partitions: given(&asked.partitions).unwrap_or(by_default.partitions),
+            table_options: given(&asked.table_options),
             seed: given(&self.load.population_seed).unwrap_or(by_default.seed),
         }
     }

@@ -16,6 +16,8 @@ use std::process::{Command, Stdio};
 
 /// The file in an engine's directory that says what is there.
 pub(crate) const MANIFEST: &str = "mydyno-engine.toml";
+/// Where plugins of a distribution's server are, below its base directory.
+pub(crate) const PLUGINS: &str = "lib/mysql/plugin";
 /// Where binaries of a server lie under its base directory.
 pub(crate) const BINARY_PLACES: [&str; 8] = [
     "bin/mysqld",

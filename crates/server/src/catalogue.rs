@@ -23,6 +23,8 @@ pub struct Engine {
     pub(crate) maven: Option<Maven>,
     #[serde(default)]
     pub(crate) debian: Vec<String>,
+    /// The Debian package that has the server's plugins, and much else.
+    pub(crate) plugins: Option<String>,
     /// The Debian suite of these packages, where it is not the machine's own.
     pub(crate) suite: Option<String>,
     /// The archive that `--from FILE` takes, and where its vendor has it.

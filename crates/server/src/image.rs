@@ -6,7 +6,6 @@ use crate::copy::{Storage, Tree};
 use crate::error::io_at;
 use crate::home::{self, FileLock};
 use crate::{Home, ServerBuild, ServerError, ServerResult};
-use base::given_in;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +20,8 @@ const NOT_CLONED: [&str; 2] = ["auto.cnf", "ib_buffer_pool"];
 const REDO_FILE: &str = "ib_logfile";
 /// InnoDB's own limit (innodb_log_files_in_group).
 const REDO_FILES_MAX: u32 = 100;
+/// Characters of settings in the name of an image. File systems take 255 in all.
+const SETTINGS_CHARACTERS_MAX: usize = 100;
 /// Free space that stays beside a clone.
 const SPARE_BYTES: u64 = 256 << 20;
 
@@ -35,27 +36,12 @@ pub struct ImageKey {
     pub contents: ImageContents,
     pub page_size_bytes: u32,
     pub seed: u64,
-    /// Variables that it was loaded with, and that a copy of it keeps: see [`kept_settings`].
+    /// Variables that it was made with, beside defaults: see [`crate::kept_settings`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<(String, String)>,
-}
-
-/// Variables that a data directory or its tables are made with and keep, and a server of a copy has
-/// to have.
-pub(crate) const KEPT: [&str; 7] = [
-    "aria_block_size",
-    "innodb_data_file_path",
-    "innodb_default_row_format",
-    "innodb_file_format",
-    "innodb_file_per_table",
-    "innodb_undo_tablespaces",
-    "lower_case_table_names",
-];
-
-/// Those of the variables that an image has to be loaded with, by name; the last one counts.
-pub fn kept_settings(set: &[(String, String)]) -> Vec<(String, String)> {
-    let kept = |name: &str| Some((name.to_owned(), given_in(set, name)?.to_owned()));
-    KEPT.into_iter().filter_map(kept).collect()
+    /// What ends the CREATE TABLE of its tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_options: Option<String>,
 }
 
 /// The database in an image.
@@ -120,12 +106,8 @@ pub(crate) struct CloneTo {
 }
 
 impl ImageKey {
-    /// The name of its directory: every part is in it, readable.
+    /// The name of its directory: every part is in it, readable as far as it is short.
     pub(crate) fn directory_name(&self) -> String {
-        let plain = |text: &str| -> String {
-            let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
-            text.chars().map(|c| if keep(c) { c } else { '_' }).collect()
-        };
         let (tables, indexes) = match &self.contents {
             ImageContents::Tpcc {
                 schema_version,
@@ -151,12 +133,31 @@ impl ImageKey {
             }
         };
         let settings = self.settings.iter();
-        let settings: String =
-            settings.map(|(name, value)| format!("_{}-{}", plain(name), plain(value))).collect();
+        let settings = settings.map(|(name, value)| format!("_{name}-{value}"));
+        let options = self.table_options.iter().map(|options| format!("_{options}"));
+        let settings = short(&settings.chain(options).collect::<String>());
         let (engine, version) = (plain(&self.engine), plain(&self.version));
         let ImageKey { page_size_bytes, seed, .. } = self;
         format!("{engine}_{version}_{tables}_page{page_size_bytes}_seed{seed}{indexes}{settings}")
     }
+}
+
+/// A text as a part of a file name.
+fn plain(text: &str) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+    text.chars().map(|c| if keep(c) { c } else { '_' }).collect()
+}
+
+/// As [`plain`], with a hash in place of what would make the name too long for a file system, or
+/// where another text would have the same.
+fn short(text: &str) -> String {
+    let name = plain(text);
+    if name.len() <= SETTINGS_CHARACTERS_MAX && name == text {
+        return name;
+    }
+    let hash = openssl::sha::sha256(text.as_bytes());
+    let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    name.chars().take(SETTINGS_CHARACTERS_MAX).chain(['-']).chain(hash.chars()).collect()
 }
 
 impl Image {
@@ -351,7 +352,7 @@ fn move_tree(from: &Path, to: &Path) -> ServerResult<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CloneTo, Image, ImageContents, ImageKey, Storage, kept_settings};
+    use super::{CloneTo, Image, ImageContents, ImageKey, Storage};
     use crate::{Home, ServerError};
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -371,6 +372,7 @@ mod tests {
             page_size_bytes: 16384,
             seed: 7,
             settings: Vec::new(),
+            table_options: None,
         }
     }
 
@@ -468,14 +470,19 @@ mod tests {
     }
 
     #[test]
-    fn what_tables_keep_is_a_part_of_the_key() {
-        let set = [("Innodb-File-Per-Table", "ON"), ("sort_buffer_size", "1M")];
-        let set = [&set[..], &[("innodb_file_per_table", "OFF")]].concat();
-        let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let settings = kept_settings(&set.collect::<Vec<_>>());
-        let shared = ImageKey { settings, ..key() };
-        assert_ne!(shared, key());
-        assert!(shared.directory_name().ends_with("_fk_innodb_file_per_table-OFF"));
+    fn what_data_are_made_with_is_a_part_of_the_name() {
+        let of = |value: &str| {
+            let settings = vec![("innodb_file_per_table".to_owned(), value.to_owned())];
+            ImageKey { settings, ..key() }.directory_name()
+        };
+        assert!(of("OFF").ends_with("_fk_innodb_file_per_table-OFF"));
+        // What a file name cannot have, and what is too long for one.
+        assert_ne!(of("/a/b"), of("/a_b"));
+        let table_options = Some("ROW_FORMAT=COMPRESSED".to_owned());
+        let compressed = ImageKey { table_options, ..key() }.directory_name();
+        assert!(compressed.contains("_fk_ROW_FORMAT_COMPRESSED-"), "{compressed}");
+        let (long, longer) = (of(&"x".repeat(300)), of(&"x".repeat(301)));
+        assert!(long != longer && longer.len() < 200, "{longer}");
     }
 
     #[test]

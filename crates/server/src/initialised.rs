@@ -3,10 +3,11 @@
 
 use crate::error::io_at;
 use crate::home::{self, FileLock};
-use crate::image::{Image, ImageContents, ImageKey, KEPT};
+use crate::image::{Image, ImageContents, ImageKey};
 use crate::initialise::{initialise, require_room};
 use crate::instance_dir::InstanceDir;
 use crate::kept_images::{images_max_bytes, shrink_images};
+use crate::made_with::changes_new_directory;
 use crate::settings::{DEFAULT_PAGE_SIZE_BYTES, Layout, Settings};
 use crate::{Home, ServerBuild, ServerResult};
 use std::fs;
@@ -20,15 +21,14 @@ const SETTINGS: [(&str, &str); 3] = [
     ("innodb_flush_method", "fsync"),
     ("innodb_use_native_aio", "OFF"),
 ];
-/// Variables beside those of [`KEPT`] with which a data directory is made otherwise.
-const MADE_WITH: [&str; 4] =
-    ["aria_log_dir_path", "early_plugin_load", "innodb_checksum_algorithm", "innodb_data_home_dir"];
+/// Directories of files that are made with a data directory.
+const DIRECTORIES: [&str; 2] = ["aria_log_dir_path", "innodb_data_home_dir"];
 
 /// Is a data directory for these settings like that of any other server, but for its page size?
 fn is_common(settings: &Settings) -> bool {
-    let is_own =
-        |name: &str| KEPT.contains(&name) || MADE_WITH.contains(&name) || name.contains("encrypt");
-    !settings.lines().iter().any(|(name, _)| is_own(name.trim_start_matches("loose_")))
+    let is_elsewhere = |name: &str| DIRECTORIES.contains(&name.trim_start_matches("loose_"));
+    let lines = settings.lines();
+    !(changes_new_directory(lines) || lines.iter().any(|(name, _)| is_elsewhere(name)))
 }
 
 /// The image for a server of this build with these settings, made where there is none. `None`
@@ -54,6 +54,7 @@ pub(crate) fn image(
         page_size_bytes,
         seed: 0,
         settings: Vec::new(),
+        table_options: None,
     };
     // Who makes it at the same time as others spares them the work.
     let lock = home.images().join(format!(".lock-initialise-{}", key.directory_name()));
@@ -110,6 +111,7 @@ mod tests {
             "lower-case-table-names",
             "innodb_data_file_path",
             "loose_innodb_encrypt_tables",
+            "innodb_data_home_dir",
             "Innodb_Undo_Tablespaces",
         ] {
             assert!(!common(&[(name, "1")]), "{name}");

@@ -126,6 +126,7 @@ mod tests {
             page_size_bytes: 16384,
             seed,
             settings: Vec::new(),
+            table_options: None,
         };
         // File systems keep times in steps.
         sleep(Duration::from_millis(20));

@@ -29,6 +29,7 @@ mod instance_dir;
 mod journal;
 mod kept_images;
 mod launch;
+mod made_with;
 mod named;
 mod option_file;
 mod option_text;
@@ -49,7 +50,7 @@ pub use dsn::{Secret, dsn_has_password, dsn_of_each_host, render as render_dsn};
 pub use error::{ServerError, ServerResult};
 pub use galera::{GaleraNode, received_write_sets, refuse_own_settings, require_provider};
 pub use home::Home;
-pub use image::{Image, ImageContents, ImageKey, kept_settings};
+pub use image::{Image, ImageContents, ImageKey};
 pub use install::install;
 pub use instance::{Instance, InstanceOptions, Lifetime};
 pub use instance_dir::{require_apart, sweep};
@@ -57,6 +58,7 @@ pub use journal::{ChangeJournal, NamedVariables, ServerChange};
 pub use kept_images::{
     IMAGES_VARIABLE, images_max_bytes, kept_images, remove_image, shrink_images,
 };
+pub use made_with::{acts_on_new_data_only, kept_settings, made_with, without_effect};
 pub use named::{AfterStop, named, stop_named};
 pub use pages::{CorruptPages, corrupt_pages};
 pub use process::{Ending, errors_in};

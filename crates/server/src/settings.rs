@@ -5,6 +5,7 @@
 //! Nothing that matters for a measurement is left to a default of the server where versions differ
 //! in it.
 
+use crate::builds::PLUGINS;
 use crate::option_text;
 use crate::release_facts as since;
 use crate::{ServerBuild, ServerError, ServerResult};
@@ -157,7 +158,7 @@ impl Settings {
         }
         // The default of a distribution's build is a directory of the machine, which may be another
         // server's.
-        let plugins = build.basedir.join("lib/mysql/plugin");
+        let plugins = build.basedir.join(PLUGINS);
         if plugins.is_dir() {
             self.put_path("plugin_dir", &plugins);
         }

@@ -6,6 +6,7 @@ use crate::initialise;
 use crate::instance::{Instance, InstanceOptions, Lifetime, read_password};
 use crate::instance_dir::{self, InstanceDir, require_apart};
 use crate::launch::{Launch, ready_timeout};
+use crate::made_with::acts_on_new_data_only;
 use crate::named;
 use crate::release_facts::STARTABLE;
 use crate::settings::{self, DEFAULT_PAGE_SIZE_BYTES, Layout, redo_bytes};
@@ -57,6 +58,15 @@ impl Instance {
         if resumed.is_some() {
             let note = "the data of the stopped server of that name is used again";
             launch.notes.push(note.to_owned());
+            let asked = launch.options.set.iter().map(|(name, _)| name.as_str());
+            let late: Vec<&str> = asked.filter(|name| acts_on_new_data_only(name)).collect();
+            if !late.is_empty() {
+                let late = late.join(", ");
+                launch.notes.push(format!(
+                    "what is made from now on is made with {late}; data that are there stay as \
+                     they are"
+                ));
+            }
         } else {
             launch.fill(home)?;
         }

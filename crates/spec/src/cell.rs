@@ -205,6 +205,7 @@ pub(crate) mod tests {
             population(|of| of.warehouses = Warehouses(11)),
             population(|of| of.foreign_keys = false),
             population(|of| of.partitions = 2),
+            population(|of| of.table_options = Some("ROW_FORMAT=COMPRESSED".to_owned())),
             population(|of| of.seed = 2),
             population(|of| of.database = sbtest(SbtestTables::BY_DEFAULT.rows)),
             population(|of| of.database = sbtest(1)),

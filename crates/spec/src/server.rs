@@ -188,6 +188,8 @@ pub struct PopulationSpec {
     pub foreign_keys: bool,
     /// Of TPC-C, and there of each table that can be split; 0 for none.
     pub partitions: u32,
+    /// What ends the CREATE TABLE of each table, of TPC-C and of sysbench.
+    pub table_options: Option<String>,
     pub seed: u64,
 }
 
@@ -199,6 +201,7 @@ impl Default for PopulationSpec {
             shard: None,
             foreign_keys: true,
             partitions: 0,
+            table_options: None,
             seed: defaults::POPULATION_SEED,
         }
     }

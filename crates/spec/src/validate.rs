@@ -10,7 +10,7 @@ use crate::place::{Placement, Used, UsedShare};
 use crate::problem::Problem;
 use crate::server::{PopulationSpec, Private, Server};
 use crate::topology::Topology;
-use crate::workload::{DatabaseKind, WorkloadKind};
+use crate::workload::{DatabaseKind, ScriptDatabase, WorkloadKind};
 use base::Warehouses;
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 
@@ -176,6 +176,12 @@ fn validate_fault(private: &Private, load: &Load) -> Result<(), Problem> {
     Problem::when(fault != Fault::Kill && !private.placement.is_all_emulated(), "fault", why)
 }
 
+/// A mark in the database has them, beside others.
+const TABLE_OPTIONS_BYTES_MAX: usize = 150;
+/// Storage engines by lower case.
+const WITHOUT_TRANSACTIONS: [&str; 9] =
+    ["archive", "aria", "blackhole", "csv", "heap", "memory", "merge", "mrg_myisam", "myisam"];
+
 impl PopulationSpec {
     /// Refuses a database that cannot be.
     ///
@@ -189,7 +195,26 @@ impl PopulationSpec {
         let why = "partitioned tables have no foreign keys (error 1506, \"Foreign keys are not yet \
                    supported in conjunction with partitioning\"); leave the foreign keys out, or \
                    the partitions";
-        Problem::when(is_split && self.foreign_keys, "partitions", why)
+        Problem::when(is_split && self.foreign_keys, "partitions", why)?;
+        self.table_options.as_deref().map_or(Ok(()), |options| self.validate_options(options))
+    }
+
+    fn validate_options(&self, options: &str) -> Result<(), Problem> {
+        let refuse = |is_wrong, why| Problem::when(is_wrong, "table_options", why);
+        let is_file = matches!(self.database, DatabaseKind::Script(ScriptDatabase::File(_)));
+        let why = "the setup of a workload's file makes its tables; write them there";
+        refuse(is_file, why)?;
+        let is_plain = |c: char| !c.is_control() && c != ';' && c != '\\';
+        let is_one = options.len() <= TABLE_OPTIONS_BYTES_MAX && options.chars().all(is_plain);
+        let why = "they are options of CREATE TABLE, at most 150 bytes without `;` and backslashes";
+        refuse(!is_one, why)?;
+        let mut words = options.split([' ', '=', ',']).filter(|word| !word.is_empty());
+        let engine = words.by_ref().any(|word| word.eq_ignore_ascii_case("engine"));
+        let engine = words.next().filter(|_| engine).unwrap_or_default().to_ascii_lowercase();
+        let has_none = WITHOUT_TRANSACTIONS.contains(&engine.trim_matches(['\'', '"']));
+        let why = "this storage engine has no transactions, which those of TPC-C need; name one \
+                   that has, such as InnoDB";
+        refuse(has_none && self.database == DatabaseKind::Tpcc, why)
     }
 }
 

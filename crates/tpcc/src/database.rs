@@ -20,6 +20,7 @@ const META: &str = "mydyno_meta";
 const LOAD: &str = "mydyno_load";
 /// The fact in `mydyno_meta`.
 const DRIVEN_BY_TPCC_MYSQL: &str = "driven_by_tpcc_mysql";
+const TABLE_OPTIONS: &str = "table_options";
 const FIRST_WAREHOUSE: &str = "first_warehouse";
 const LAST_WAREHOUSE: &str = "last_warehouse";
 
@@ -56,7 +57,7 @@ pub enum Contents {
 }
 
 /// A database that transactions can run on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Database {
     /// All of them, those of other shards too.
     pub warehouses: Warehouses,
@@ -69,6 +70,8 @@ pub struct Database {
     pub foreign_keys: bool,
     /// Of each table that is split; 0 where none is.
     pub partitions: u32,
+    /// What ends the CREATE TABLE of each; unknown where another tool loaded it.
+    pub table_options: Option<String>,
     /// HISTORY has a primary key.
     pub history_key: bool,
     /// Workload `tpcc-mysql` has run on it, so that the checks of
@@ -234,6 +237,7 @@ async fn foreign<S: Session>(
         c_load: None,
         foreign_keys: probe::count(session, FOREIGN_KEYS_SQL).await? > 0,
         partitions: u32::try_from(probe::count(session, PARTITIONS_SQL).await?).unwrap_or(0),
+        table_options: None,
         history_key: probe::count(session, HISTORY_KEYS_SQL).await? > 0,
         driven_by_tpcc_mysql: false,
     })
@@ -298,6 +302,7 @@ async fn read_meta<S: Session>(
         foreign_keys: number("foreign_keys")? != 0,
         // An earlier mydyno did not split tables, and says nothing of it.
         partitions: if facts.contains_key("partitions") { small("partitions")? } else { 0 },
+        table_options: facts.get(TABLE_OPTIONS).cloned(),
         // Nor did it give HISTORY a key.
         history_key: facts.get("history_key").is_some_and(|value| value == "1"),
         driven_by_tpcc_mysql: facts.contains_key(DRIVEN_BY_TPCC_MYSQL),
@@ -327,6 +332,7 @@ pub async fn write_meta<S: Session>(session: &mut S, database: &Database) -> Ses
         ("history_key", flag(database.history_key)),
         ("state", Some((LoadState::Loading as u8).to_string())),
         ("mydyno_version", Some(env!("CARGO_PKG_VERSION").to_owned())),
+        (TABLE_OPTIONS, database.table_options.as_ref().map(|of| of.replace('\'', "''"))),
         (FIRST_WAREHOUSE, of_shard.map(|range| range.first().to_string())),
         (LAST_WAREHOUSE, of_shard.map(|range| range.last().to_string())),
     ];

@@ -248,8 +248,8 @@ pub fn partition_column(table: Table) -> Option<&'static str> {
 
 /// CREATE TABLE of one table with its primary key and nothing else, for the load. Where
 /// `partitions` is not 0, a table that can be is split into so many. With `history_key` HISTORY has
-/// a primary key too.
-pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
+/// a primary key too. `options` win over those that all tables have.
+pub fn create_sql(table: Table, partitions: u32, history_key: bool, options: &str) -> String {
     let mut parts: Vec<String> =
         table.columns().iter().map(|column| format!("{} {}", column.name, column.ddl)).collect();
     match table {
@@ -263,7 +263,8 @@ pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
         }
         _ => String::new(),
     };
-    format!("CREATE TABLE {table} (\n  {}\n) {TABLE_OPTIONS}{by}", parts.join(",\n  "))
+    let options = if options.is_empty() { String::new() } else { format!(" {options}") };
+    format!("CREATE TABLE {table} (\n  {}\n) {TABLE_OPTIONS}{options}{by}", parts.join(",\n  "))
 }
 
 /// LOAD DATA LOCAL of rows as `Population::rows` writes them. LOCAL turns duplicate keys and bad
@@ -383,14 +384,18 @@ mod tests {
     #[test]
     fn statements_read_well() {
         assert_eq!(
-            create_sql(Table::NewOrders, 0, true),
+            create_sql(Table::NewOrders, 0, true, ""),
             "CREATE TABLE new_orders (\n  no_o_id INT NOT NULL,\n  no_d_id TINYINT NOT NULL,\n  \
              no_w_id INT NOT NULL,\n  PRIMARY KEY (no_w_id,no_d_id,no_o_id)\n) ENGINE=InnoDB \
              DEFAULT CHARSET=latin1 COLLATE=latin1_bin"
         );
-        assert!(!create_sql(Table::History, 0, false).contains("PRIMARY"));
-        assert!(create_sql(Table::History, 0, true).contains(HISTORY_KEY));
-        let partitioned = Table::ALL.map(|table| create_sql(table, 8, false));
+        assert!(!create_sql(Table::History, 0, false, "").contains("PRIMARY"));
+        assert!(create_sql(Table::History, 0, true, "").contains(HISTORY_KEY));
+        let own = create_sql(Table::Stock, 2, false, "KEY_BLOCK_SIZE=8");
+        assert!(
+            own.ends_with("latin1_bin KEY_BLOCK_SIZE=8 PARTITION BY HASH (s_w_id) PARTITIONS 2")
+        );
+        let partitioned = Table::ALL.map(|table| create_sql(table, 8, false, ""));
         let ends = |(table, sql): (Table, &String)| {
             let by = sql.split_once(" PARTITION BY ")?.1.to_owned();
             Some(format!("{table}: {by}"))

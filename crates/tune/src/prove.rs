@@ -10,6 +10,7 @@ use analyse::{mean, measurement};
 use base::{Dilation, Exit};
 use device::Profile;
 use lab::{Eta, Job, LabError, LabResult, LabRun, LabRunOptions, Planned, TrialCell, account_of};
+use server::acts_on_new_data_only;
 use spec::{Cell, Dilate, Server};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -178,10 +179,7 @@ impl<'a> Prover<'a> {
     fn left_out(&self, finding: &Finding) -> Option<String> {
         never_measured(finding).or_else(|| match &self.cell.server {
             Server::Private(_) => refused_by_private(finding),
-            Server::External(_) => finding.restart_needed.then(|| {
-                "the server would have to be restarted; prove it on private ones (--engine)"
-                    .to_owned()
-            }),
+            Server::External(_) => refused_by_external(finding),
         })
     }
 
@@ -260,6 +258,18 @@ fn refused_by_private(finding: &Finding) -> Option<String> {
     refused.map(|error| format!("mydyno cannot set it on a private server: {error}"))
 }
 
+/// Why it is not measured on a server that is there already.
+fn refused_by_external(finding: &Finding) -> Option<String> {
+    let why = if finding.restart_needed {
+        "the server would have to be restarted"
+    } else if finding.changes.iter().any(|change| acts_on_new_data_only(change.variable)) {
+        "its data would have to be made anew"
+    } else {
+        return None;
+    };
+    Some(format!("{why}; prove it on private ones (--engine)"))
+}
+
 /// What the rules can be asked of a server under the load of a stored run.
 pub(crate) fn snapshot_of_run(results: &Results, run: RepeatId) -> LabResult<ServerSnapshot> {
     let snapshot = stored_snapshot(results, run, account_of(results, run)?)?;
@@ -277,7 +287,16 @@ fn no_result(what: &str, reason: &str) -> LabError {
 
 #[cfg(test)]
 mod tests {
-    use super::drift;
+    use super::{drift, refused_by_external};
+    use crate::tests::finding;
+
+    #[test]
+    fn data_of_a_server_that_is_there_are_not_made_anew() {
+        let refused = |variable| refused_by_external(&finding("x", &[variable]));
+        assert_eq!(refused("innodb_io_capacity"), None);
+        let why = refused("innodb_fill_factor").unwrap_or_default();
+        assert!(why.contains("made anew") && why.contains("--engine"), "{why}");
+    }
 
     #[test]
     fn a_start_that_changes_is_told() {

@@ -12,7 +12,7 @@ use base::Random;
 use std::convert::Infallible;
 use std::f64::consts::TAU;
 
-fn finding(rule: &'static str, variables: &[&'static str]) -> Finding {
+pub(crate) fn finding(rule: &'static str, variables: &[&'static str]) -> Finding {
     let change = |variable: &&'static str| {
         let (current, proposed) = ("0".to_owned(), "1".to_owned());
         VariableChange { variable, current, proposed }

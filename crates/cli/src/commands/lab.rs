@@ -149,6 +149,7 @@ struct DatabaseDocument {
     warehouses: Option<u32>,
     foreign_keys: Option<bool>,
     partitions: u32,
+    table_options: Option<String>,
     #[serde(flatten)]
     sizes: BTreeMap<&'static str, Option<u32>>,
 }
@@ -173,6 +174,7 @@ impl DatabaseDocument {
             warehouses,
             foreign_keys: warehouses.map(|_| population.foreign_keys),
             partitions: population.partitions,
+            table_options: population.table_options.clone(),
             sizes: absent.chain(sizes.map(|(name, size)| (name, Some(size)))).collect(),
         }
     }
@@ -261,6 +263,7 @@ document! {
     {
         engine: String = image.engine.clone(),
         page_size_bytes: u32 = image.page_size_bytes,
+        settings: Vec<(String, String)> = image.settings.clone(),
         #[serde(flatten)]
         database: DatabaseDocument = DatabaseDocument::of(&image.population),
         disk_bytes: u64 = image.disk_bytes(),

@@ -74,6 +74,7 @@ const SAID: &[(&str, &[&str])] = &[
     ("--population-seed 9", &["load.population_seed = 9"]),
     ("--foreign-keys=false", &["load.foreign_keys = false"]),
     ("--partitions 8 --foreign-keys=false", &["load.partitions = 8", "load.foreign_keys = false"]),
+    ("--table-options=KEY_BLOCK_SIZE=8", &["load.table_options = 'KEY_BLOCK_SIZE=8'"]),
     ("--workload tpcc-mysql", &["load.workload = 'tpcc-mysql'"]),
     ("--workload sysbench-oltp-read-only", &["load.workload = 'sysbench-oltp-read-only'"]),
     (

@@ -48,7 +48,7 @@ fn tables_can_be_partitioned(server: &Server) {
     execute(&server.dsn, ["CREATE DATABASE partitioned"]);
     let mut session = Held::open(&schema);
     for table in tpcc::Table::ALL {
-        session.query(&tpcc::schema::create_sql(table, 4, false));
+        session.query(&tpcc::schema::create_sql(table, 4, false, ""));
         if let Some(indexes) = tpcc::schema::indexes_sql(table, false) {
             session.query(&indexes);
         }

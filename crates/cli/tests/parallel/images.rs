@@ -25,6 +25,7 @@ fn publish(home: &Home, root: &Path, warehouses: u32) {
         page_size_bytes: 16384,
         seed: 1,
         settings: Vec::new(),
+        table_options: None,
     };
     Image::publish(home, &key, &data, "").unwrap();
 }
@@ -66,6 +67,20 @@ fn images_are_listed_and_removed() {
     assert_eq!(list(&images(&["--json"]).exits(0).json(), "/images").len(), 1);
 
     images(&["--remove", name]).exits(2).says(&["there is no image", "mydyno server images"]);
+}
+
+/// The catalogue's MariaDB has its plugins, and an image is loaded with those that it names.
+#[test]
+fn tables_are_encrypted_from_their_load_on() {
+    let keys = tempfile::NamedTempFile::new().unwrap();
+    fs::write(keys.path(), format!("1;{}\n", "0123456789abcdef".repeat(4))).unwrap();
+    let keys = format!("file_key_management_filename={}", keys.path().display());
+    let plugin = ["plugin_load_add=file_key_management", &keys, "innodb_encrypt_tables=ON"];
+    let server = Server::loaded("mariadb-10.11", &plugin);
+    let encrypted = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE \
+        NAME LIKE 'tpcc/%' AND MIN_KEY_VERSION = 1";
+    assert!(query(&server.dsn, encrypted).concat().parse::<u32>().unwrap() >= 9);
+    server.stop();
 }
 
 /// Tables stay as they were made, so those of an image are made as its copies have to have them.

@@ -120,7 +120,7 @@ fn tables_of_others_are_never_dropped() {
     let dsn = SERVER.schema("theirs");
     execute(&SERVER.dsn, ["CREATE DATABASE theirs"]);
     let mut session = Held::open(&dsn);
-    session.query(&tpcc::schema::create_sql(tpcc::Table::Warehouse, 0, false));
+    session.query(&tpcc::schema::create_sql(tpcc::Table::Warehouse, 0, false, ""));
     session.query("SET sql_mode = ''");
     session.query("INSERT INTO warehouse (w_id, w_name) VALUES (77, 'precious')");
     // One of the nine alone, then all of them.
@@ -136,7 +136,7 @@ fn tables_of_others_are_never_dropped() {
         if round == 0 {
             for table in tpcc::Table::ALL {
                 if table != tpcc::Table::Warehouse {
-                    session.query(&tpcc::schema::create_sql(table, 0, false));
+                    session.query(&tpcc::schema::create_sql(table, 0, false, ""));
                 }
             }
         }

@@ -58,6 +58,28 @@ fn sysbench_oltp_loads_runs_and_is_proven() {
 }
 
 #[test]
+fn tables_have_the_options_that_are_asked_for_and_transactions() {
+    let dsn = SERVER.schema("options");
+    let options = "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8";
+    let tables = ["--table-size", "100", "--table-options", options];
+    command("load", &dsn, "sysbench-oltp", &tables).run().exits(0);
+    let made = "SELECT create_options FROM information_schema.tables WHERE table_name = 'sbtest1' \
+                AND table_schema = 'options'";
+    assert_eq!(value(&dsn, made), "row_format=COMPRESSED KEY_BLOCK_SIZE=8");
+    run(&dsn, "sysbench-oltp").run().exits(0);
+
+    execute(&dsn, ["ALTER TABLE options.sbtest1 ENGINE=MyISAM ROW_FORMAT=DEFAULT"]);
+    let refused = ["sbtest1 (MyISAM)", "ALTER TABLE sbtest1 ENGINE=InnoDB", "only reads"];
+    run(&dsn, "sysbench-oltp").run().exits(4).says(&refused);
+    let notes = |document: serde_json::Value| document["notes"].to_string();
+    let read = run(&dsn, "sysbench-oltp-point-select").run().exits(0).json();
+    let checked = command("check", &dsn, "sysbench-oltp", &[]).run().exits(0).json();
+    for told in [notes(read), notes(checked)] {
+        assert!(told.contains("tables without transactions: sbtest1 (MyISAM)"), "{told}");
+    }
+}
+
+#[test]
 fn transactions_of_a_file_have_rows_of_their_own() {
     let dsn = SERVER.schema("shop");
     let shop = shop();

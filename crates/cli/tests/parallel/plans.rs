@@ -4,6 +4,7 @@ use crate::support::{
     Ran, assert_described, directory, float, install, list, mydyno, number, servers_under, shim,
     text,
 };
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -217,4 +218,28 @@ fn an_engine_that_is_not_installed_is_a_note() {
     let images = list(&document, "/images");
     assert_eq!(images.len(), 1);
     assert_eq!(number(&images[0], "/page_size_bytes"), 16_384);
+}
+
+/// A lab over what acts when data are made has data that are made with each value.
+#[test]
+fn what_data_are_made_with_has_images_of_its_own() {
+    let work = directory();
+    let made = "innodb_fill_factor = [100, 50], lower_case_table_names = 0,";
+    let options = "table_options = ['ROW_FORMAT=DEFAULT', 'KEY_BLOCK_SIZE=8']\nwarehouses";
+    let content = PLAN.replace("set = {", &format!("set = {{ {made}"));
+    let document = plan(work.path(), &content.replace("warehouses", options)).exits(0).json();
+    assert_described(&document);
+    let images = list(&document, "/images").iter();
+    let of = |image: &Value| format!("{} {}", image["table_options"], image["settings"]);
+    let found: Vec<String> = images.map(of).collect();
+    let expected = [
+        r#""ROW_FORMAT=DEFAULT" []"#,
+        r#""KEY_BLOCK_SIZE=8" []"#,
+        r#""ROW_FORMAT=DEFAULT" [["innodb_fill_factor","50"]]"#,
+        r#""KEY_BLOCK_SIZE=8" [["innodb_fill_factor","50"]]"#,
+    ];
+    assert!(expected.iter().all(|one| found.contains(&(*one).to_owned())), "{found:?}");
+    assert_eq!(found.len(), expected.len());
+    let myisam = PLAN.replace("warehouses", "table_options = 'engine = MyISAM'\nwarehouses");
+    plan(work.path(), &myisam).exits(3).says(&["table_options", "no transactions"]);
 }

@@ -64,6 +64,7 @@ impl BeforeRun {
         let tls = self.tls.as_ref();
         let mut notes: Vec<String> =
             tls.map(|tls| format!("connections were encrypted: {tls}")).into_iter().collect();
+        notes.extend(self.fitted.note_of_tables());
         let Some(Inspected { database, missing_indexes, shards }) = &self.fitted.tpcc else {
             return notes;
         };
@@ -108,6 +109,7 @@ pub(crate) fn before(
     let drill = fault.map(|fault| Drill::of(fault, databases.first())).transpose()?;
     let witness = drill.as_ref().map(|drill| Arc::clone(&drill.witness));
     let fitted = fit(databases, load, seed, witness)?;
+    fitted.require_transactions(&load.workload)?;
     let mut prepared_before = None;
     if let Some(shards) = fitted.workload.shards() {
         if load.xa {

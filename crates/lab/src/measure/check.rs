@@ -135,6 +135,7 @@ pub fn check_subject(
     nodes::require_fit(subject)?;
     let load = Load { workload: workload.clone(), ..Load::of_seed(0) };
     let result = fit(&databases, &load, load.seed, None).and_then(|fitted| {
+        job.notes(fitted.note_of_tables());
         let Fitted { workload, tpcc, .. } = fitted;
         let database = tpcc.map(|inspected| inspected.database);
         if let Some(shards) = workload.shards()

@@ -11,15 +11,15 @@ use drive::{Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload a
 use itertools::Itertools;
 use oltp::file::WorkloadFile;
 use oltp::{ScriptOptions, ScriptWorkload};
-use spec::{DatabaseKind, Isolation, Load, WorkloadKind, defaults};
+use spec::{DatabaseKind, Isolation, Load, ScriptKind, WorkloadKind, defaults};
 use std::iter;
 use std::sync::Arc;
 use store::{CellTransaction, StoredCheck, ThroughputMetric};
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 use tpcc::xa::XaRun;
 use tpcc::{
-    CheckSet, Database, Homes, RunConstants, ShardRanges, StatementSet, TpccOptions, TpccWorkload,
-    Transaction, Witness, prepared_statements, run_checks,
+    CheckSet, Database, Homes, RunConstants, ShardRanges, StatementSet, Table, TpccOptions,
+    TpccWorkload, Transaction, Witness, prepared_statements, run_checks,
 };
 use wire::{Connection, Connector};
 
@@ -140,6 +140,41 @@ pub(crate) struct Fitted {
     pub(crate) statements: u32,
     /// The size of the database, where it is no TPC-C one.
     pub(crate) settings: Vec<(String, String)>,
+    /// Tables whose storage engine has no transactions, each with it.
+    pub(crate) untransactional: Vec<String>,
+}
+
+impl Fitted {
+    /// Refuses tables that cannot roll back under transactions which write. Who writes a workload
+    /// of his own knows what he wants of them.
+    ///
+    /// # Errors
+    /// [`LabError::Unfit`] with the tables.
+    pub(crate) fn require_transactions(&self, workload: &WorkloadKind) -> LabResult<()> {
+        let writes = self.workload.types().iter().any(|of_type| of_type.row_bytes != Some(0));
+        let is_own = matches!(workload, WorkloadKind::Script(ScriptKind::File(_)));
+        if self.untransactional.is_empty() || is_own || !writes {
+            return Ok(());
+        }
+        let (engines, first) = (self.untransactional.join(", "), &self.untransactional[0]);
+        let table = first.split(' ').next().unwrap_or_default();
+        Err(unfit(format!(
+            "tables without transactions: {engines}; what is rolled back or tried again would \
+             stay in them, and no check could tell. Convert them (ALTER TABLE {table} \
+             ENGINE=InnoDB), load them anew, or name a workload that only reads"
+        )))
+    }
+
+    /// What a reader of results should know of such tables.
+    pub(crate) fn note_of_tables(&self) -> Option<String> {
+        let engines = self.untransactional.join(", ");
+        (!engines.is_empty()).then(|| {
+            format!(
+                "tables without transactions: {engines}; statements on them are neither rolled \
+                 back nor isolated, and checks prove nothing of that"
+            )
+        })
+    }
 }
 
 /// Finds out what the databases are, and makes the workload for them; `seed` is that of the inputs,
@@ -160,6 +195,10 @@ pub(crate) fn fit(
             return fit_tpcc(databases, load, seed, witness);
         }
     };
+    let is_own = |table: &str| match kind {
+        ScriptKind::SysbenchOltp(_) => table.starts_with("sbtest"),
+        ScriptKind::File(_) => true,
+    };
     let look = async |session: &mut Connection| oltp::fit(kind, read_workload, session).await;
     let (script, database) = with_session(databases.first(), look)?;
     for other in databases.others() {
@@ -177,6 +216,7 @@ pub(crate) fn fit(
         tpcc: None,
         statements,
         settings: settings_of(&DatabaseKind::Script(database)),
+        untransactional: schemas::untransactional(databases, is_own)?,
         workload: AnyWorkload::Script(workload),
     })
 }
@@ -205,6 +245,9 @@ fn fit_tpcc(
     let inspected = schemas::inspect(databases, load.warehouses)?;
     let database = &inspected.database;
     let concurrency = Concurrency::of(load, database.warehouses)?;
+    let options_of_tables =
+        database.table_options.clone().map(|options| ("table_options".to_owned(), options));
+    let is_own = |name: &str| Table::ALL.iter().any(|table| table.name() == name);
     let is_tpcc_mysql = load.workload == WorkloadKind::TpccMysql;
     let options = TpccOptions {
         statements: if is_tpcc_mysql {
@@ -236,7 +279,8 @@ fn fit_tpcc(
             true => tpcc_mysql::PREPARED_STATEMENTS,
             false => prepared_statements(load.style),
         },
-        settings: Vec::new(),
+        settings: options_of_tables.into_iter().collect(),
+        untransactional: schemas::untransactional(databases, is_own)?,
         tpcc: Some(inspected),
     })
 }

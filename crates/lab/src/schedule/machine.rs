@@ -14,7 +14,9 @@ use plan::{
     size_in_warehouses,
 };
 use server::preset::{self, Translated};
-use server::{Home, Image, ImageKey, ServerBuild, ServerError, images_max_bytes, redo_bytes};
+use server::{
+    Home, Image, ImageKey, ServerBuild, ServerError, images_max_bytes, kept_settings, redo_bytes,
+};
 use spec::{AUTO_EXPECTED, Place, Private, Server};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -174,11 +176,6 @@ impl Machine {
         page_size_bytes: u32,
         resolved: Option<&ResolvedPrivate>,
     ) -> LabResult<OfServer> {
-        let made = MissingImage {
-            engine: private.engine.clone(),
-            population: private.population.clone(),
-            page_size_bytes,
-        };
         // As the plan has it, without room for the connections of one cell.
         let asked =
             PresetSpec::of(private.preset.as_ref(), size_in_warehouses(&private.population))?;
@@ -187,6 +184,12 @@ impl Machine {
             None => ServerBuild::of_catalogue(&private.engine)?,
         };
         let divided = Divided::of(&build, asked, &private.set, private.instances)?;
+        let made = MissingImage {
+            engine: private.engine.clone(),
+            population: private.population.clone(),
+            page_size_bytes,
+            settings: kept_settings(build.release, &divided.all()),
+        };
         let sizes = Sizes {
             pool_bytes: divided.pool.all_bytes(),
             redo_bytes: redo_bytes(&build, &divided.all()),

@@ -5,6 +5,7 @@ use crate::target::populate::what_of;
 use analyse::Table;
 use base::{counted, percent};
 use plan::{Needs, Order, PlannedCell, Turn, gigabytes};
+use server::made_with;
 use spec::{Cell, Connections, Length};
 use std::fmt::Display;
 use std::time::Duration;
@@ -37,13 +38,14 @@ impl Planned {
         out.push('\n');
         for image in self.missing_images(&self.turns) {
             out += &format!(
-                "to be populated first: {}{} on {}, {} on disk\n",
+                "to be populated first: {}{} on {}{}, {} on disk\n",
                 what_of(&image.population),
                 match image.population.partitions {
                     0 => String::new(),
                     partitions => format!(" in {partitions} partitions"),
                 },
                 image.engine,
+                made_with(&image.settings, image.population.table_options.as_deref()),
                 gigabytes(image.disk_bytes())
             );
         }

@@ -146,7 +146,12 @@ pub(crate) fn populate(
     let connector = Connector::new(connect.clone())?;
     let started_utc_ns = now_utc_ns();
     let LoadOptions { population, threads, .. } = spec;
-    let options = ScriptLoadOptions { seed: population.seed, threads: *threads, force: spec.force };
+    let options = ScriptLoadOptions {
+        seed: population.seed,
+        threads: *threads,
+        force: spec.force,
+        table_options: population.table_options.as_deref().unwrap_or_default(),
+    };
     let on_progress = &mut |progress| job.tell(Progress::Load(progress));
     let (report, history_key) = match &population.database {
         DatabaseKind::Tpcc => {

@@ -10,7 +10,7 @@ use crate::target::disk_space;
 use crate::target::membership::wait_for_member;
 use crate::target::placed::Placed;
 use crate::target::pool::Divided;
-use crate::target::populate::{check_disk, divided, load_options, needed_bytes, populate, what_of};
+use crate::target::populate::{self, check_disk, load_options, needed_bytes, populate, what_of};
 use crate::target::preset::{Configured, PresetSpec, database_bytes, lines};
 use crate::target::revival::{Supervisor, WatchedNode};
 use crate::target::subject::Subject;
@@ -20,9 +20,10 @@ use plan::{loading_redo_file_bytes, size_in_warehouses, tables_bytes};
 use server::{
     CONNECTIONS_BASE, DividedCpus, Ending, Home, IMAGES_VARIABLE, Image, ImageContents, ImageKey,
     Instance, InstanceOptions, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError, Storage,
-    images_max_bytes, kept_images, kept_settings, redo_bytes, shrink_images,
+    images_max_bytes, kept_images, kept_settings, made_with, redo_bytes, shrink_images,
+    without_effect,
 };
-use spec::{DatabaseKind, Fault, PopulationSpec, Private, Topology};
+use spec::{DatabaseKind, Fault, PopulationSpec, Private, ScriptDatabase, Topology};
 use std::sync::Arc;
 use std::time::Duration;
 use storage::{Arrangement, InstanceGroup, ServerFiles, SharedMemory, arrange, arrange_all};
@@ -147,9 +148,11 @@ impl ResolvedPrivate {
         private.set.extend(room_for(connections, preset, &private.set));
         private.set.extend(common_settings(&build, private.topology, &private.set));
         let each = match private.topology {
-            Topology::Shards => divided(&private.population, private.instances)?,
+            Topology::Shards => populate::divided(&private.population, private.instances)?,
             _ => vec![private.population.clone()],
         };
+        let divided = Divided::of(&build, preset, &private.set, private.instances)?;
+        let settings = kept_settings(build.release, &divided.all());
         let image_of = |population: PopulationSpec| -> LabResult<ImageOf> {
             let key = ImageKey {
                 engine: build.engine.clone(),
@@ -157,14 +160,15 @@ impl ResolvedPrivate {
                 contents: contents(&population, private.topology)?,
                 page_size_bytes: page_size(&private.set)?,
                 seed: population.seed,
-                settings: kept_settings(&private.set),
+                settings: settings.clone(),
+                table_options: population.table_options.clone(),
             };
             Ok(ImageOf { population, key })
         };
         let databases = each.into_iter().map(image_of).collect::<LabResult<_>>()?;
         Ok(ResolvedPrivate {
             home: home.clone(),
-            divided: Divided::of(&build, preset, &private.set, private.instances)?,
+            divided,
             cpus: private.cores.map(DividedCpus::of).transpose()?,
             databases,
             build,
@@ -254,9 +258,10 @@ impl ResolvedPrivate {
             check_disk(home.root(), &load_spec, 0)?;
         }
         job.step(&format!(
-            "populating {} on {} (once; about {:.1} GB)",
+            "populating {} on {}{} (once; about {:.1} GB)",
             what_of(&load_spec.population),
             self.build.engine,
+            made_with(&of.key.settings, of.key.table_options.as_deref()),
             tables_bytes(&of.population) as f64 / 1e9
         ));
         let (image, load) = self.populated(&of.key, &load_spec, job)?;
@@ -408,6 +413,8 @@ impl ResolvedPrivate {
         placed.require_shim(&self.build)?;
         placed.notes.extend(instance.notes.iter().cloned());
         placed.notes.extend(divided.pool.note());
+        placed.notes.extend(without_effect(self.build.release, &self.private.set));
+        placed.notes.extend(said_by_tables(&self.private));
         let configured = divided.preset.as_ref().map(Configured::of);
         Ok(Subject { placed, configured, ..Subject::private(Arc::new(instance)) })
     }
@@ -439,6 +446,21 @@ fn contents(population: &PopulationSpec, topology: Topology) -> LabResult<ImageC
             ImageContents::Script { contents: oltp::contents(database, read_workload)? }
         }
     })
+}
+
+/// What is to be said of variables for tables that leave it open, where these do not.
+fn said_by_tables(private: &Private) -> Option<String> {
+    let variables: &[&str] = match &private.population.database {
+        DatabaseKind::Tpcc => {
+            &["character_set_server", "collation_server", "default_storage_engine"]
+        }
+        DatabaseKind::Script(ScriptDatabase::Sbtest(_)) => &["default_storage_engine"],
+        DatabaseKind::Script(ScriptDatabase::File(_)) => &[],
+    };
+    let mut given = variables.iter().filter(|name| given_in(&private.set, name).is_some());
+    let given = given.join(", ");
+    (!given.is_empty())
+        .then(|| format!("the tables of this workload are made with clauses that win over {given}"))
 }
 
 /// As [`shrink_images`], and says so.

@@ -3,7 +3,7 @@
 
 use crate::error::{LabResult, WhileDoing, unfit};
 use crate::target::sessions::with_session;
-use base::{WarehouseRange, Warehouses};
+use base::{Session, WarehouseRange, Warehouses};
 use drive::Schemas;
 use spec::Topology;
 use tpcc::{Database, ShardRanges, probe};
@@ -45,11 +45,11 @@ pub(crate) fn inspect(
         Ok(Inspected { database, missing_indexes, shards: None })
     };
     let mut all = with_session(databases.first(), look)?;
-    let mut each = vec![all.database];
+    let mut each = vec![all.database.clone()];
     // Servers of one database are compared by what they add up to, when they have caught up.
     for (index, other) in databases.databases().enumerate().skip(1) {
         let found = with_session(other, look)?;
-        each.push(found.database);
+        each.push(found.database.clone());
         join(&mut all, found, (databases.topology(), index), wanted)?;
     }
     if are_shards {
@@ -64,6 +64,32 @@ pub(crate) fn inspect(
         all.database.range = WarehouseRange::all(have);
         all.shards = Some(shards);
     }
+    Ok(all)
+}
+
+/// Those of the tables that `is_own` names by lower case whose storage engine has no transactions,
+/// each with it: `stock (MyISAM)`.
+///
+/// # Errors
+/// Where a server refuses.
+pub(crate) fn untransactional(
+    databases: &Schemas<Connector>,
+    is_own: impl Fn(&str) -> bool,
+) -> LabResult<Vec<String>> {
+    let sql = "SELECT table_name, t.engine FROM information_schema.tables AS t JOIN \
+               information_schema.engines AS e ON e.engine = t.engine WHERE table_schema = \
+               DATABASE() AND table_type = 'BASE TABLE' AND NOT e.transactions <=> 'YES'";
+    let mut all = Vec::new();
+    for database in databases.databases() {
+        let found = with_session(database, async |session: &mut Connection| {
+            let answer = session.query(sql).await.doing("looking at the tables' engines")?;
+            Ok(answer.rows().map(|row| (row.text(0), row.text(1))).collect::<Vec<_>>())
+        })?;
+        let own = found.into_iter().filter(|(table, _)| is_own(&table.to_ascii_lowercase()));
+        all.extend(own.map(|(table, engine)| format!("{table} ({engine})")));
+    }
+    all.sort();
+    all.dedup();
     Ok(all)
 }
 
@@ -97,6 +123,7 @@ fn join(
         ("the constant for last names, and so in their seed", !are_shards, both(&c_load)),
         ("warehouses", !are_shards && wanted.is_none(), both(&|of| of.warehouses.to_string())),
         ("partitions", true, both(&|of| of.partitions.to_string())),
+        ("table options", true, both(&|of| of.table_options.clone().unwrap_or_default())),
         ("the key of HISTORY", true, both(&has_key)),
     ] {
         if is_compared && first != second {

@@ -2,6 +2,7 @@
 //! packages. Which registry or mirror they use is their configuration, not ours.
 
 use super::{Installation, Unpacked, suite, unpack};
+use crate::builds::PLUGINS;
 use crate::catalogue::Maven;
 use crate::error::io_at;
 use crate::home::{entries, temporary_directory};
@@ -33,6 +34,11 @@ pub(super) fn fetch(of: &mut Installation<'_>) -> ServerResult<Unpacked> {
     let each = engine.debian.iter().map(std::slice::from_ref);
     let packages = each.map(|package| debian_package(of, package, &root));
     let origin = packages.collect::<ServerResult<Vec<_>>>()?.join(", ");
+    if let Some(package) = &engine.plugins {
+        let beside = of.work.join("plugins");
+        debian_package(of, std::slice::from_ref(package), &beside)?;
+        move_plugins(&beside, &root)?;
+    }
     Ok(Unpacked { root, origin: format!("Debian package {origin}"), ..Unpacked::default() })
 }
 
@@ -121,6 +127,14 @@ pub(super) fn debian_package(
     ))
 }
 
+/// Takes the plugins of a package that was unpacked beside the server.
+pub(super) fn move_plugins(beside: &Path, root: &Path) -> ServerResult<()> {
+    let to = root.join("usr").join(PLUGINS);
+    let parent = to.parent().unwrap_or(root);
+    fs::create_dir_all(parent).map_err(io_at("make the directory", parent))?;
+    fs::rename(beside.join("usr").join(PLUGINS), &to).map_err(io_at("move the plugins to", &to))
+}
+
 /// Unpacks a Debian package into `to`; returns its name and version.
 pub(super) fn extract(package: &Path, to: &Path) -> ServerResult<String> {
     let stem = package.file_stem().unwrap_or_default().to_string_lossy();
@@ -195,7 +209,7 @@ fn last_words(program: &str, output: &Output) -> String {
     format!("{program} ended with {}: {said}", output.status)
 }
 
-fn single_file(directory: &Path, extension: &str) -> Option<PathBuf> {
+pub(super) fn single_file(directory: &Path, extension: &str) -> Option<PathBuf> {
     let mut files = entries(directory).ok()?.into_iter();
     files.find(|path| path.extension().is_some_and(|e| e == extension))
 }

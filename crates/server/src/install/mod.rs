@@ -11,7 +11,7 @@ mod libraries;
 pub(crate) mod suite;
 mod unpack;
 
-use crate::builds::{self, BINARY_PLACES, MANIFEST, Manifest};
+use crate::builds::{self, BINARY_PLACES, MANIFEST, Manifest, PLUGINS};
 use crate::catalogue::{self, Engine};
 use crate::error::io_at;
 use crate::galera;
@@ -101,8 +101,9 @@ fn already(place: &Path, engine: &Engine, from_sha256: Option<&str>) -> Option<S
     }
     let build = builds::from_manifest(place, &manifest).ok()?;
     let lacks_galera = engine.has_galera() && galera::below(&build.basedir).is_none();
+    let lacks_plugins = engine.plugins.is_some() && !build.basedir.join(PLUGINS).is_dir();
     let is_from_packages = manifest.source_sha256.is_none();
-    (!(is_from_packages && lacks_galera)).then_some(build)
+    (!(is_from_packages && (lacks_galera || lacks_plugins))).then_some(build)
 }
 
 fn from_file(of: &mut Installation<'_>, file: &Path, sha256: String) -> ServerResult<Unpacked> {

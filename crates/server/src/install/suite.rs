@@ -4,7 +4,7 @@
 //! below mydyno's directory. The archive is the one that the machine's own sources name, and
 //! proxies and logins of the machine's apt stay in force.
 
-use super::fetch::{fetch_failed, run_apt};
+use super::fetch::{fetch_failed, move_plugins, run_apt, single_file};
 use super::{Installation, Unpacked, binary_in, interpreter};
 use crate::error::io_at;
 use crate::home::{self, entries};
@@ -112,7 +112,17 @@ pub(super) fn fetch(of: &mut Installation<'_>, suite: &str) -> ServerResult<Unpa
     let what = format!("{packages} of Debian's suite {suite} ({archive})");
     ended.map_err(|why| fetch_failed(&what, why))?;
     (of.progress)("unpacking");
-    unpack(of, suite, &apt.packages()?)
+    let unpacked = unpack(of, suite, &apt.packages()?)?;
+    if let Some(package) = &engine.plugins {
+        // Its dependencies are of no use to a plugin.
+        let (_, ended) = run_apt("apt-get", apt.command().args(["download", package]), name)?;
+        let file = single_file(&apt.directory, "deb").ok_or("apt-get left no package".to_owned());
+        let file = ended.and(file).map_err(|why| fetch_failed(package, why))?;
+        let beside = of.work.join("plugins");
+        super::fetch::extract(&file, &beside)?;
+        move_plugins(&beside, &unpacked.root)?;
+    }
+    Ok(unpacked)
 }
 
 /// Fetches the suite's index from the first archive of the machine's sources that has the suite;

@@ -8,7 +8,7 @@ mod sizes;
 mod translate;
 
 use crate::{ServerError, ServerResult};
-use base::{ServerFamily, ServerRelease, Warehouses};
+use base::{ServerRelease, Warehouses};
 use itertools::Itertools;
 use releases::Releases;
 use serde::Deserialize;
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use part::{PoolPart, chunk_of};
+pub(crate) use releases::KnownReleases;
 pub use sizes::{POOL_BYTES_MIN, PresetScale};
 pub use translate::{Fate, Translated, VariableFate};
 
@@ -49,16 +50,6 @@ struct PaperVariable {
     /// The largest value that servers take.
     most: Option<u64>,
     renamed: Option<Renamed>,
-}
-
-/// The releases that have a variable.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct KnownReleases {
-    mysql: Releases,
-    /// The releases of Percona Server; those of MySQL where it is not given.
-    percona: Option<Releases>,
-    mariadb: Releases,
 }
 
 /// A variable that Percona Server has under another name.
@@ -105,12 +96,7 @@ impl PaperVariable {
 
     /// Why a release does not have it; `None` where it has.
     fn lacks(&self, release: ServerRelease) -> Option<String> {
-        let known = match release.family {
-            ServerFamily::Mysql => self.known.mysql,
-            ServerFamily::Percona => self.known.percona.unwrap_or(self.known.mysql),
-            ServerFamily::MariaDb => self.known.mariadb,
-        };
-        known.lacks(release)
+        self.known.lacks(release)
     }
 
     /// Percona Server has it, and MySQL never had.

@@ -1,8 +1,30 @@
 //! Which releases of a server have a variable.
 
-use base::{ServerRelease, VersionNumbers};
+use base::{ServerFamily, ServerRelease, VersionNumbers};
 use itertools::Itertools;
 use serde::Deserialize;
+
+/// The releases that have a variable.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct KnownReleases {
+    pub(super) mysql: Releases,
+    /// The releases of Percona Server; those of MySQL where it is not given.
+    percona: Option<Releases>,
+    mariadb: Releases,
+}
+
+impl KnownReleases {
+    /// Why a release does not have the variable; `None` where it has.
+    pub(crate) fn lacks(&self, release: ServerRelease) -> Option<String> {
+        let known = match release.family {
+            ServerFamily::Mysql => self.mysql,
+            ServerFamily::Percona => self.percona.unwrap_or(self.mysql),
+            ServerFamily::MariaDb => self.mariadb,
+        };
+        known.lacks(release)
+    }
+}
 
 /// Releases of one family: `5.7.2..8.0.3`, where the first has the variable and the last has it no
 /// more; `..`; `none`.

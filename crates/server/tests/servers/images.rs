@@ -20,6 +20,7 @@ fn key(build: &ServerBuild) -> ImageKey {
         page_size_bytes: 16384,
         seed: 1,
         settings: Vec::new(),
+        table_options: None,
     }
 }
 

@@ -182,6 +182,7 @@ fn a_named_start_that_fails_leaves_nothing() {
         page_size_bytes: 16384,
         seed: 1,
         settings: Vec::new(),
+        table_options: None,
     };
     assert!(server::Image::find(&home, &image_key).is_none());
 }

@@ -50,6 +50,7 @@ pub(crate) async fn prepare<S: Session>(
         c_load: Some(population.c_load),
         foreign_keys: options.population.foreign_keys,
         partitions: options.population.partitions,
+        table_options: options.population.table_options.clone(),
         history_key: options.history_key || demanded,
         driven_by_tpcc_mysql: false,
     };
@@ -162,7 +163,8 @@ async fn prepare_tables<S: Session>(
         database::write_meta(session, wanted).await?;
     }
     for table in Table::ALL {
-        let sql = schema::create_sql(table, wanted.partitions, wanted.history_key);
+        let options = wanted.table_options.as_deref().unwrap_or_default();
+        let sql = schema::create_sql(table, wanted.partitions, wanted.history_key, options);
         let sql = sql.replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1);
         session.query(&sql).await?;
     }
