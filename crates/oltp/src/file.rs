@@ -3,7 +3,7 @@
 
 use crate::generate::{Generator, Literal, Span, Zipf};
 use crate::script::{PARAMETERS_MAX, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
-use crate::sql::{named_parameters, verb};
+use crate::sql::{is_bracket, named_parameters, verb};
 use base::limits::TRANSACTION_TYPES_MAX;
 use base::{line_and_column, lock};
 use drive::TransactionInfo;
@@ -171,6 +171,14 @@ fn transaction(
     let mut named = NamedParameters::new(of, table.parameters)?;
     let mut steps = Vec::new();
     for (index, written) in table.statements.iter().enumerate() {
+        if is_bracket(written.get_ref()) {
+            let what = format!(
+                "{}, statements: BEGIN and COMMIT stand around several statements by themselves; \
+                 leave them out",
+                named.of
+            );
+            return Err((written.span(), what));
+        }
         let (sql, parameters) = named.statement(written)?;
         steps.push(ScriptStatement {
             kind: interned(&format!("{}_{}", verb(&sql), index + 1)),
@@ -214,7 +222,8 @@ impl NamedParameters {
     /// The statement with `?` for its parameters, and their places.
     fn statement(&mut self, written: &Spanned<String>) -> Result<(String, Vec<usize>), WrongSpan> {
         let of = &self.of;
-        let (sql, parameters) = named_parameters(written.get_ref());
+        let (sql, parameters) = named_parameters(written.get_ref())
+            .map_err(|why| (written.span(), format!("{of}: {why}")))?;
         if parameters.len() > PARAMETERS_MAX {
             let count = parameters.len();
             let what =
@@ -271,12 +280,7 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
             return Err("the list is empty".to_owned());
         }
         ParameterKind::OneOf(values) => {
-            let literals = values.into_iter().map(|value| match value {
-                toml::Value::Integer(value) => Ok(Literal::Int(value)),
-                toml::Value::String(text) => Ok(Literal::Text(text)),
-                other => Err(format!("{other} is no integer and no string")),
-            });
-            Generator::OneOf(literals.collect::<Result<_, _>>()?)
+            Generator::OneOf(values.into_iter().map(literal).collect::<Result<_, _>>()?)
         }
         ParameterKind::Offset { of, plus } => {
             let place = names.iter().position(|name| *name == of);
@@ -285,6 +289,27 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
             Generator::Offset { of, plus }
         }
     })
+}
+
+fn literal(value: toml::Value) -> Result<Literal, String> {
+    match value {
+        toml::Value::Integer(value) => Ok(Literal::Int(value)),
+        toml::Value::Boolean(value) => Ok(Literal::Int(value.into())),
+        toml::Value::Float(value) if value.is_finite() => Ok(Literal::Decimal(value.to_string())),
+        toml::Value::String(text) => Ok(Literal::Text(text)),
+        // As MySQL writes them.
+        toml::Value::Datetime(time) if time.offset.is_none() => {
+            Ok(Literal::Text(time.to_string().replace('T', " ")))
+        }
+        toml::Value::Table(table) if is_null(&table) => Ok(Literal::Null),
+        other => Err(format!(
+            "{other} is no number, string or date without a time zone, nor {{ null = true }}"
+        )),
+    }
+}
+
+fn is_null(table: &toml::Table) -> bool {
+    table.len() == 1 && table.get("null") == Some(&toml::Value::Boolean(true))
 }
 
 /// Longest string that is generated.
@@ -376,8 +401,13 @@ mod tests {
                 ["line 4", "upto"],
             ),
             (
-                with("statements = [\"SELECT :id\"]\nparameters.id = { one_of = [1.5] }\n"),
-                ["line 4", "1.5"],
+                with("statements = [\"SELECT :id\"]\nparameters.id = { one_of = [nan] }\n"),
+                ["line 4", "nan"],
+            ),
+            (with("statements = [\"SELECT 1; SELECT 2\"]\n"), ["line 3", "several"]),
+            (
+                with("statements = [\n\"begin\",\n\"SELECT 1\"]\n"),
+                ["line 4", "BEGIN and COMMIT"],
             ),
             (
                 with(

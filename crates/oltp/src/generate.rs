@@ -114,15 +114,22 @@ impl Zipf {
 /// A value that a file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Literal {
+    Null,
     Int(i64),
+    Decimal(String),
     Text(String),
 }
 
 /// A drawn value.
 #[derive(Clone, Copy, Debug)]
 enum DrawnValue {
+    Null,
     Int(i64),
-    /// A part of [`DrawnValues::text`].
+    /// Parts of [`DrawnValues::text`].
+    Decimal {
+        start: usize,
+        end: usize,
+    },
     Text {
         start: usize,
         end: usize,
@@ -163,7 +170,13 @@ impl DrawnValues {
             }),
             Generator::OneOf(literals) => {
                 match &literals[random.below(literals.len() as u32) as usize] {
+                    Literal::Null => DrawnValue::Null,
                     Literal::Int(value) => DrawnValue::Int(*value),
+                    Literal::Decimal(of) => {
+                        let start = self.text.len();
+                        self.text.extend_from_slice(of.as_bytes());
+                        DrawnValue::Decimal { start, end: self.text.len() }
+                    }
                     Literal::Text(of) => self.append(|text| text.extend_from_slice(of.as_bytes())),
                 }
             }
@@ -177,18 +190,20 @@ impl DrawnValues {
         DrawnValue::Text { start, end: self.text.len() }
     }
 
-    /// The number at this place; 0 where there is text.
+    /// The number at this place; 0 where there is something else.
     pub(crate) fn int(&self, place: usize) -> i64 {
         match self.values[place] {
             DrawnValue::Int(value) => value,
-            DrawnValue::Text { .. } => 0,
+            DrawnValue::Null | DrawnValue::Decimal { .. } | DrawnValue::Text { .. } => 0,
         }
     }
 
     /// The value at this place for a statement.
     pub(crate) fn param(&self, place: usize) -> Param<'_> {
         match self.values[place] {
+            DrawnValue::Null => Param::Null,
             DrawnValue::Int(value) => Param::Int(value),
+            DrawnValue::Decimal { start, end } => Param::Decimal(&self.text[start..end]),
             DrawnValue::Text { start, end } => Param::Text(&self.text[start..end]),
         }
     }

@@ -50,7 +50,7 @@ impl ScriptStatement {
     }
 }
 
-/// Executes a statement with the values of these places.
+/// Executes a statement with the values of these places; what a CALL returns is read to its end.
 pub(crate) async fn execute<S: Session>(
     session: &mut S,
     statement: StatementId,
@@ -61,7 +61,11 @@ pub(crate) async fn execute<S: Session>(
     for (param, place) in params.iter_mut().zip(places) {
         *param = values.param(*place);
     }
-    session.execute(statement, &params[..places.len()]).await.map(drop)
+    let mut more = session.execute(statement, &params[..places.len()]).await?.more;
+    while more {
+        more = session.answer().await?.more;
+    }
+    Ok(())
 }
 
 /// SQL whose rows offend, also as files have it.
