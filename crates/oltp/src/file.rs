@@ -3,7 +3,7 @@
 
 use crate::generate::{Generator, Literal, Span, Zipf};
 use crate::script::{PARAMETERS_MAX, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
-use crate::sql::{is_bracket, named_parameters, verb};
+use crate::sql::{created_table, is_bracket, named_parameters, verb};
 use base::limits::TRANSACTION_TYPES_MAX;
 use base::{line_and_column, lock};
 use drive::TransactionInfo;
@@ -21,6 +21,14 @@ pub struct WorkloadFile {
     /// Of its text.
     pub(crate) xxh3: u64,
     pub(crate) setup: Vec<SetupStatement>,
+}
+
+impl WorkloadFile {
+    /// Is it a table that the setup creates? Servers may have changed the case of its name.
+    pub(crate) fn creates(&self, table: &str) -> bool {
+        let mut created = self.setup.iter().filter_map(|of| created_table(&of.sql));
+        created.any(|name| name.eq_ignore_ascii_case(table))
+    }
 }
 
 /// A statement of `mydyno load`.
@@ -405,10 +413,7 @@ mod tests {
                 ["line 4", "nan"],
             ),
             (with("statements = [\"SELECT 1; SELECT 2\"]\n"), ["line 3", "several"]),
-            (
-                with("statements = [\n\"begin\",\n\"SELECT 1\"]\n"),
-                ["line 4", "BEGIN and COMMIT"],
-            ),
+            (with("statements = [\n\"begin\",\n\"SELECT 1\"]\n"), ["line 4", "BEGIN and COMMIT"]),
             (
                 with(
                     "statements = [\"SELECT :id\"]\nparameters.id = { offset = { of = \"x\", plus \

@@ -84,6 +84,25 @@ pub fn contents<E>(
     })
 }
 
+/// Drops the tables of a database, which mydyno has to have made, and says which there were.
+///
+/// # Errors
+/// Any [`ScriptLoadError`], before anything is dropped where a table is not mydyno's, and what
+/// `read` says of a file.
+pub async fn drop_tables<S: Session, E: From<ScriptLoadError>>(
+    session: &mut S,
+    database: &ScriptDatabase,
+    read: impl FnOnce(&str) -> Result<WorkloadFile, E>,
+) -> Result<Vec<String>, E> {
+    Ok(match database {
+        ScriptDatabase::Sbtest(_) => load::drop_ours(session, &sysbench::is_sbtest).await?,
+        ScriptDatabase::File(path) => {
+            let file = read(path)?;
+            load::drop_ours(session, &|table| file.creates(table)).await?
+        }
+    })
+}
+
 /// Fills a database in the schema that `connect` names, which must exist.
 ///
 /// # Errors

@@ -35,9 +35,9 @@ impl<'a> Iterator for Pieces<'a> {
                 (length, Piece::Quoted(&rest[..length]))
             }
             '#' => (until("\n"), Piece::Comment(&rest[..until("\n")])),
-            '-' if after.strip_prefix('-').is_some_and(|more| {
-                more.chars().next().is_none_or(is_space)
-            }) =>
+            '-' if after
+                .strip_prefix('-')
+                .is_some_and(|more| more.chars().next().is_none_or(is_space)) =>
             {
                 (until("\n"), Piece::Comment(&rest[..until("\n")]))
             }
@@ -86,12 +86,12 @@ pub(crate) fn named_parameters(sql: &str) -> Result<(String, Vec<String>), &'sta
     // What routines are made of ends in one too.
     let has_several = matches!(&*verb(sql), "create" | "alter");
     for piece in pieces(sql) {
+        let is_code =
+            !matches!(piece, Piece::Comment(_) | Piece::Other(' ' | '\t' | '\r' | '\n' | ';'));
         if let Piece::Other(';') = piece {
             semicolon = semicolon.or(Some(out.len()));
-        } else if !matches!(piece, Piece::Comment(_) | Piece::Other(' ' | '\t' | '\r' | '\n')) {
-            if semicolon.take().is_some() && !has_several {
-                return Err("there are several statements; write each by itself");
-            }
+        } else if is_code && semicolon.take().is_some() && !has_several {
+            return Err("there are several statements; write each by itself");
         }
         match piece {
             Piece::Comment(text) | Piece::Quoted(text) => out.push_str(text),
@@ -139,6 +139,22 @@ pub(crate) fn verb(sql: &str) -> String {
     let is_word = |token: &String| token.starts_with(|c: char| c.is_ascii_alphabetic());
     let first = tokens(sql).find(is_word);
     first.unwrap_or_else(|| "statement".to_owned()).to_ascii_lowercase()
+}
+
+/// The table that a statement creates in the session's schema.
+pub(crate) fn created_table(sql: &str) -> Option<String> {
+    let mut tokens = tokens(sql).peekable();
+    let mut is = |word: &str| tokens.next_if(|token| token.eq_ignore_ascii_case(word)).is_some();
+    if !is("create") {
+        return None;
+    }
+    let _is_anew = is("or") && is("replace");
+    if !is("table") {
+        return None;
+    }
+    let _is_lenient = is("if") && is("not") && is("exists");
+    let name = tokens.next()?;
+    (tokens.next()? != ".").then_some(name)
 }
 
 /// Does it begin or end a transaction?
@@ -200,6 +216,17 @@ mod tests {
         assert_eq!(verb("  (select 1)"), "select");
         assert_eq!(verb("/* it's */ Update t"), "update");
         assert_eq!(verb(""), "statement");
+        for (sql, table) in [
+            ("create table sale (id INT)", Some("sale")),
+            ("-- the table `x`\nCREATE TABLE IF NOT EXISTS `the sale`(id INT)", Some("the sale")),
+            ("CREATE OR REPLACE TABLE a LIKE b", Some("a")),
+            ("CREATE TABLE other.sale (id INT)", None),
+            ("CREATE TEMPORARY TABLE sale (id INT)", None),
+            ("CREATE VIEW a AS SELECT 1", None),
+            ("INSERT INTO t VALUES ('create table a')", None),
+        ] {
+            assert_eq!(created_table(sql).as_deref(), table, "{sql}");
+        }
         for sql in ["BEGIN", "start transaction read only", "-- x\nCommit;", "ROLLBACK"] {
             assert!(is_bracket(sql), "{sql}");
         }

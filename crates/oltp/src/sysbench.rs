@@ -247,8 +247,7 @@ pub enum SbtestError {
 pub(crate) async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables, SbtestError> {
     let mut count = 0;
     for (name, comment) in tables_of(session).await? {
-        let number = name.strip_prefix("sbtest");
-        if number.is_none_or(|number| number.parse::<u32>().is_err()) {
+        if !is_sbtest(&name) {
             continue;
         }
         if comment == COMMENT_LOADING {
@@ -264,6 +263,12 @@ pub(crate) async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables,
         Ok(rows) if rows > 0 => Ok(SbtestTables { count, rows }),
         _ => Err(SbtestError::NoTables),
     }
+}
+
+/// Is it one of sysbench's tables, by its name?
+pub(crate) fn is_sbtest(table: &str) -> bool {
+    let number = table.strip_prefix("sbtest");
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// The tables of the session's schema with their comments.
