@@ -1,13 +1,14 @@
 //! Workloads of a file: TOML with weighted transactions, each a list of SQL statements whose
 //! parameters are generated. `docs/oltp.md` has the keys.
 
-use crate::generate::{Generator, Literal, Span, Zipf};
+use crate::generate::{Generator, Literal, Span};
 use crate::script::{PARAMETERS_MAX, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
 use crate::sql::{created_table, is_bracket, named_parameters, verb};
 use base::limits::TRANSACTION_TYPES_MAX;
 use base::{line_and_column, lock};
 use drive::TransactionInfo;
 use serde::Deserialize;
+use spec::RandType;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -86,13 +87,40 @@ type Parameters = BTreeMap<String, Spanned<ParameterKind>>;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 enum ParameterKind {
-    Uniform { from: i64, to: i64 },
-    Special { from: i64, to: i64 },
-    Zipf { from: i64, to: i64, exponent: f64 },
-    Sequence { from: i64 },
-    String { length: u32 },
+    Uniform {
+        from: i64,
+        to: i64,
+    },
+    Special {
+        from: i64,
+        to: i64,
+    },
+    Gaussian {
+        from: i64,
+        to: i64,
+    },
+    Pareto {
+        from: i64,
+        to: i64,
+        h: Option<f64>,
+    },
+    #[serde(alias = "zipfian")]
+    Zipf {
+        from: i64,
+        to: i64,
+        exponent: Option<f64>,
+    },
+    Sequence {
+        from: i64,
+    },
+    String {
+        length: u32,
+    },
     OneOf(Vec<toml::Value>),
-    Offset { of: String, plus: i64 },
+    Offset {
+        of: String,
+        plus: i64,
+    },
 }
 
 /// What is wrong, and which bytes of the text are.
@@ -271,13 +299,17 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
         false => Err(format!("from {from} is above to {to}")),
     };
     Ok(match kind {
-        ParameterKind::Uniform { from, to } => Generator::Uniform(span(from, to)?),
-        ParameterKind::Special { from, to } => Generator::Special(span(from, to)?),
-        ParameterKind::Zipf { exponent, .. } if !(0.0..=10.0).contains(&exponent) => {
-            return Err(format!("exponent {exponent} is not from 0 to 10"));
+        ParameterKind::Uniform { from, to } => Generator::of(RandType::Uniform, span(from, to)?),
+        ParameterKind::Gaussian { from, to } => Generator::of(RandType::Gaussian, span(from, to)?),
+        ParameterKind::Special { from, to } => Generator::of(RandType::Special, span(from, to)?),
+        ParameterKind::Pareto { from, to, h } => {
+            let rand_type = h.map_or(Ok(RandType::PARETO), |h| RandType::PARETO.with(h))?;
+            Generator::of(rand_type, span(from, to)?)
         }
         ParameterKind::Zipf { from, to, exponent } => {
-            Generator::Zipf(Zipf::new(span(from, to)?, exponent))
+            let with = |exponent| RandType::ZIPFIAN.with(exponent);
+            let rand_type = exponent.map_or(Ok(RandType::ZIPFIAN), with)?;
+            Generator::of(rand_type, span(from, to)?)
         }
         ParameterKind::Sequence { from } => Generator::Sequence(from.into()),
         ParameterKind::String { length } if length <= STRING_MAX => Generator::Text(length),

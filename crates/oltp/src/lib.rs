@@ -20,7 +20,7 @@ pub use workload::{ScriptOptions, ScriptWorkload};
 use base::{Connect, Session, counted};
 use drive::{LoadProgress, LoadReport, TransactionInfo, process_cpu_ns};
 use file::WorkloadFile;
-use spec::{SbtestTables, ScriptDatabase, ScriptKind};
+use spec::{RandType, SbtestTables, ScriptDatabase, ScriptKind};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -32,19 +32,21 @@ pub fn types(workload: &ScriptKind) -> &'static [TransactionInfo] {
     }
 }
 
-/// The transactions of a workload on the database of this session, and that database.
+/// The transactions of a workload on the database of this session, and that database; one of
+/// sysbench draws ids as it does by default, or as is said.
 ///
 /// # Errors
 /// Where it is none for this workload, and what `read` says of a file.
 pub async fn fit<S: Session, E: From<SbtestError>>(
-    workload: &ScriptKind,
+    (workload, rand_type): (&ScriptKind, Option<RandType>),
     read: impl FnOnce(&str) -> Result<WorkloadFile, E>,
     session: &mut S,
 ) -> Result<(Script, ScriptDatabase), E> {
     Ok(match workload {
         ScriptKind::SysbenchOltp(mix) => {
             let tables = sysbench::inspect(session).await?;
-            (sysbench::script(*mix, tables), ScriptDatabase::Sbtest(tables))
+            let rand_type = rand_type.unwrap_or(mix.rand_type());
+            (sysbench::script(*mix, rand_type, tables), ScriptDatabase::Sbtest(tables))
         }
         ScriptKind::File(path) => (read(path)?.script, ScriptDatabase::File(path.clone())),
     })

@@ -8,8 +8,8 @@ use humantime::{format_duration, parse_duration};
 use serde_json::{Value, json};
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use spec::{
-    Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale, Spacing, Style,
-    Topology, Used, UsedShare, WorkloadKind, parse_precision,
+    Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, RandType, Rate, Scale,
+    Spacing, Style, Topology, Used, UsedShare, WorkloadKind, parse_precision,
 };
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -169,6 +169,8 @@ kinds! {
             let files = |error| unknown(error) + ", and files that end in .toml";
             text.parse().map_err(files)
         };
+    RandType: RandType, "a distribution, as `zipfian` or `zipfian:1.1`",
+        json!({ "type": "string" }), |text| text.parse::<RandType>();
     Rate: Rate,
         "transactions per second like 500 or \"500/s\", or a share of what a closed loop does like \
          \"80%\"",

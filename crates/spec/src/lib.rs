@@ -14,6 +14,7 @@ mod load;
 mod place;
 mod problem;
 mod ramp_limits;
+mod rand_type;
 mod server;
 mod topology;
 mod validate;
@@ -27,6 +28,7 @@ pub use load::{Connections, Isolation, Load, OpenLoop, Pauses, Rate, Spacing, St
 pub use place::{DatabaseBytes, Place, Placement, Used, UsedShare, used_in_words};
 pub use problem::Problem;
 pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits};
+pub use rand_type::RandType;
 pub use server::{External, PopulationSpec, Preset, Private, Scale, Server};
 pub use topology::Topology;
 pub use workload::{DatabaseKind, OltpMix, SbtestTables, ScriptDatabase, ScriptKind, WorkloadKind};

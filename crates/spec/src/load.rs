@@ -3,6 +3,7 @@
 use crate::defaults;
 use crate::identity::as_text_or_none;
 use crate::ramp_limits::RampLimits;
+use crate::rand_type::RandType;
 use crate::workload::WorkloadKind;
 use base::{Warehouses, limits, named};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub struct Load {
     /// Remote order lines and payments choose among the warehouses of all shards, by XA
     /// transactions.
     pub xa: bool,
+    /// How workloads of sysbench draw ids. None: as their names say.
+    #[serde(serialize_with = "as_text_or_none")]
+    pub rand_type: Option<RandType>,
     /// An open loop instead of a closed one.
     pub rate: Option<OpenLoop>,
     #[serde(flatten)]
@@ -55,6 +59,7 @@ impl Load {
             terminals: None,
             home: false,
             xa: false,
+            rand_type: None,
             rate: None,
             pauses: Pauses::default(),
             threads: None,

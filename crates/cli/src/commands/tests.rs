@@ -88,6 +88,10 @@ const SAID: &[(&str, &[&str])] = &[
         "--workload my.toml --dsn mysql://me@h/s",
         &["load.workload = 'my.toml'", "server.dsn = 'mysql://me@h/s'"],
     ),
+    (
+        "--rand-type zipfian:1.1 --workload sysbench-oltp",
+        &["load.rand_type = 'zipfian:1.1'", "load.workload = 'sysbench-oltp'"],
+    ),
     ("--style batched", &["load.style = 'batched'"]),
     ("--isolation serializable", &["load.isolation = 'serializable'"]),
     ("--connections 5", &["load.connections = 5"]),

@@ -159,6 +159,7 @@ pub(crate) fn fit(
             return fit_tpcc(databases, load, seed, witness);
         }
     };
+    let kind = (kind, load.rand_type);
     let look = async |session: &mut Connection| oltp::fit(kind, read_workload, session).await;
     let (script, database) = with_session(databases.first(), look)?;
     for other in databases.others() {
