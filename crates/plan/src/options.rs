@@ -256,7 +256,9 @@ options! {
         /// Open loop: transactions of all types per second (500 or 500/s), which arrive whether a
         /// connection is free or not; or a share of what a closed loop does (80%), which is
         /// measured first: after a warm-up like `warmup`, until its throughput is steady and known
-        /// to 3 %, for 1 minute at most [default: a closed loop]
+        /// to 3 %, for 1 minute at most. Rates that change name times of the window
+        /// (`0s:1000,60s:4000`; the warm-up has the first), or a sine its lowest and highest rate
+        /// and its period (`sine:500..1500/60s`) [default: a closed loop]
         pub rate: Option<Given<Rate>> = "RATE";
         /// Spacing of the arrivals of `rate`: `poisson` (random, as independent users arrive) or
         /// `uniform` [default: poisson]

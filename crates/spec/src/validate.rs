@@ -32,6 +32,11 @@ impl Cell {
         let is_none_left = self.load.warehouses.or(made).is_some_and(leaves_none);
         let why = "it leaves none of the warehouses with terminals; name fewer";
         Problem::when(is_none_left, "inactive_warehouses", why)?;
+        let Lengths { warmup, window, .. } = &self.lengths;
+        let changes = self.load.rate.as_ref().is_some_and(|open| open.rate.changes());
+        let why = "the times of a rate that changes are those of a fixed window behind a fixed \
+                   warm-up, and `auto` looks for a steady state; name both lengths";
+        Problem::when(changes && (warmup.is_auto || window.is_auto), "rate", why)?;
         validate_topology(self.server.topology(), &self.load)?;
         validate_xa(&self.server, &self.load)?;
         match &self.server {

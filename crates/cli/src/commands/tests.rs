@@ -112,6 +112,7 @@ const SAID: &[(&str, &[&str])] = &[
     ),
     ("--retry-pause 0", &["load.retry_pause = 0"]),
     ("--retry-pause 10ms", &["load.retry_pause = '10ms'"]),
+    ("--rate 0s:5,1m:9", &["load.rate = '0s:5,1m:9'"]),
     ("--rate 80%", &["load.rate = '80%'"]),
     ("--arrivals uniform --rate 5", &["load.arrivals = 'uniform'", "load.rate = 5"]),
     ("--warmup auto:10m", &["load.warmup = 'auto:10m'"]),
