@@ -135,7 +135,9 @@ pub fn read(text: &str) -> Result<WorkloadFile, FileError> {
     let document: WorkloadDocument = toml::from_str(text).map_err(|error| {
         let line = line(&error.span().unwrap_or(0..0));
         let written = text.lines().nth(line - 1).unwrap_or_default().trim();
-        FileError { line, what: format!("`{written}`: {}", error.message()) }
+        let has_null = written.to_ascii_lowercase().contains("null");
+        let hint = if has_null { "; NULL is { null = true }" } else { "" };
+        FileError { line, what: format!("`{written}`: {}{hint}", error.message()) }
     })?;
     file_of(document, xxh3_64(text.as_bytes()))
         .map_err(|(span, what)| FileError { line: line(&span), what })
@@ -445,6 +447,10 @@ mod tests {
                 ["line 4", "nan"],
             ),
             (with("statements = [\"SELECT 1; SELECT 2\"]\n"), ["line 3", "several"]),
+            (
+                with("statements = [\"SELECT :id\"]\nparameters.id = { one_of = [NULL] }\n"),
+                ["line 4", "null = true"],
+            ),
             (with("statements = [\n\"begin\",\n\"SELECT 1\"]\n"), ["line 4", "BEGIN and COMMIT"]),
             (
                 with(

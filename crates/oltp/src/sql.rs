@@ -82,16 +82,19 @@ fn pieces(sql: &str) -> Pieces<'_> {
 pub(crate) fn named_parameters(sql: &str) -> Result<(String, Vec<String>), &'static str> {
     let mut out = String::with_capacity(sql.len());
     let mut names = Vec::new();
-    let mut semicolon = None;
+    let mut ends = Vec::new();
     // What routines are made of ends in one too.
     let has_several = matches!(&*verb(sql), "create" | "alter");
     for piece in pieces(sql) {
         let is_code =
             !matches!(piece, Piece::Comment(_) | Piece::Other(' ' | '\t' | '\r' | '\n' | ';'));
         if let Piece::Other(';') = piece {
-            semicolon = semicolon.or(Some(out.len()));
-        } else if is_code && semicolon.take().is_some() && !has_several {
-            return Err("there are several statements; write each by itself");
+            ends.push(out.len());
+        } else if is_code && !ends.is_empty() {
+            if !has_several {
+                return Err("there are several statements; write each by itself");
+            }
+            ends.clear();
         }
         match piece {
             Piece::Comment(text) | Piece::Quoted(text) => out.push_str(text),
@@ -106,8 +109,8 @@ pub(crate) fn named_parameters(sql: &str) -> Result<(String, Vec<String>), &'sta
     if tokens(sql).all(|token| token == ";") {
         return Err("there is no statement in it");
     }
-    if let Some(at) = semicolon {
-        out = out.char_indices().filter(|(i, c)| *i < at || *c != ';').map(|(_, c)| c).collect();
+    for at in ends.into_iter().rev() {
+        out.remove(at);
     }
     Ok((out, names))
 }
