@@ -44,7 +44,7 @@ impl Arrivals {
         match self.steps.as_slice() {
             [only] => only.per_s,
             steps => {
-                let curve = Curve::new(steps, self.period);
+                let curve = RateCurve::new(steps, self.period);
                 curve.count_by(window.as_nanos() as f64) / window.as_secs_f64()
             }
         }
@@ -52,7 +52,7 @@ impl Arrivals {
 }
 
 /// How many transactions are expected by which moment of the window.
-struct Curve {
+struct RateCurve {
     segments: Vec<Segment>,
     /// How long it is until the segments begin anew, in ns, and how many are expected by then.
     period: Option<(f64, f64)>,
@@ -65,9 +65,9 @@ struct Segment {
     gap_ns: f64,
 }
 
-impl Curve {
-    fn new(steps: &[RateStep], period: Option<Duration>) -> Curve {
-        let mut curve = Curve { segments: Vec::new(), period: None };
+impl RateCurve {
+    fn new(steps: &[RateStep], period: Option<Duration>) -> RateCurve {
+        let mut curve = RateCurve { segments: Vec::new(), period: None };
         for step in steps {
             let from_ns = step.from.as_nanos() as f64;
             let count = if from_ns > 0.0 { curve.count_by(from_ns) } else { 0.0 };
@@ -134,7 +134,7 @@ pub(crate) struct WorkerShare {
 pub(crate) struct IntendedStarts {
     random: Random,
     spacing: Spacing,
-    curve: Curve,
+    curve: RateCurve,
     lead_ns: f64,
     /// How many are expected before the curve begins.
     lead: f64,
@@ -150,7 +150,7 @@ impl IntendedStarts {
         let mut plan = IntendedStarts {
             random: Random::new(seed, &[ARRIVALS, u64::from(share.worker)]),
             spacing: arrivals.spacing,
-            curve: Curve::new(&arrivals.steps, arrivals.period),
+            curve: RateCurve::new(&arrivals.steps, arrivals.period),
             lead_ns,
             lead: arrivals.steps.first().map_or(0.0, |step| lead_ns * step.per_s / 1e9),
             next: u64::from(share.worker),

@@ -124,11 +124,11 @@ impl Builder {
         self.step("non_index_update", table, sql, vec![c, id]);
     }
 
-    fn delete(&mut self, table: usize, id: usize) {
+    fn delete(&mut self, [table, id]: [usize; 2]) {
         self.step("delete", table, "DELETE FROM sbtest{} WHERE id=?", vec![id]);
     }
 
-    fn insert(&mut self, table: usize, id: usize) {
+    fn insert(&mut self, [table, id]: [usize; 2]) {
         let k = self.id();
         let c = self.value(Generator::DigitGroups(C_GROUPS));
         let pad = self.value(Generator::DigitGroups(PAD_GROUPS));
@@ -139,9 +139,9 @@ impl Builder {
     fn writes(&mut self) {
         self.index_update();
         self.non_index_update();
-        let (table, id) = (self.table(), self.id());
-        self.delete(table, id);
-        self.insert(table, id);
+        let row = [self.table(), self.id()];
+        self.delete(row);
+        self.insert(row);
     }
 
     /// A statement on values of k, which these two scripts ask of the first table alone.
@@ -183,12 +183,12 @@ pub(crate) fn script(mix: OltpMix, rand_type: RandType, tables: SbtestTables) ->
         UpdateNonIndex => builder.non_index_update(),
         Insert => {
             // The server counts on where the id is 0.
-            let (table, id) = (builder.table(), builder.value(Generator::Uniform(Span::of(0))));
-            builder.insert(table, id);
+            let row = [builder.table(), builder.value(Generator::Uniform(Span::of(0)))];
+            builder.insert(row);
         }
         Delete => {
-            let (table, id) = (builder.table(), builder.id());
-            builder.delete(table, id);
+            let row = [builder.table(), builder.id()];
+            builder.delete(row);
         }
         RandomPoints => builder.random_points(),
         RandomRanges => builder.random_ranges(),
