@@ -20,6 +20,8 @@ pub enum Param<'a> {
     Int(i64),
     /// Travels as an exact decimal: the server computes `column + ?` without floating point.
     Cents(Cents),
+    /// A decimal as text.
+    Decimal(&'a [u8]),
     Text(&'a [u8]),
     Time(DateTime),
 }

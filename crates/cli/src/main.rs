@@ -31,6 +31,8 @@ enum Command {
     Demo(commands::demo::DemoArguments),
     /// Create and populate a TPC-C database
     Load(commands::load::LoadArguments),
+    /// Drop the tables that `mydyno load` made, and nothing else of the schema
+    Drop(commands::drop::DropArguments),
     /// Warm up, drive, measure, print a summary
     Run(Box<commands::run::RunArguments>),
     /// Raise the number of connections until the target saturates; say where and why
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Demo(arguments) => commands::demo::run(&arguments),
         Command::Load(arguments) => commands::load::run(&arguments),
+        Command::Drop(arguments) => commands::drop::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Ramp(arguments) => commands::ramp::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),

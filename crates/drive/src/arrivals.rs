@@ -16,7 +16,7 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    pub(crate) fn new(arrivals: Arrivals, share: WorkerShare, seed: u64) -> io::Result<Backlog> {
+    pub(crate) fn new(arrivals: &Arrivals, share: WorkerShare, seed: u64) -> io::Result<Backlog> {
         Ok(Backlog {
             plan: RefCell::new(IntendedStarts::new(arrivals, share, seed)),
             due: Queue::new()?,

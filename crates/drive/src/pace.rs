@@ -4,7 +4,7 @@ use crate::client::PerType;
 use crate::streams::ARRIVALS;
 use base::Random;
 use serde::{Deserialize, Serialize};
-use spec::Spacing;
+use spec::{RateStep, Spacing};
 use std::time::Duration;
 
 /// When transactions come.
@@ -21,11 +21,83 @@ pub enum Pace {
 }
 
 /// The schedule of an open loop.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// Transactions of all types per second; above 0.
-    pub per_s: f64,
+    /// Transactions of all types, from which times on; the first time is 0.
+    pub steps: Vec<RateStep>,
+    /// After so long the steps begin anew.
+    pub period: Option<Duration>,
+    /// The rate of the first step stands before it for so long: the warm-up.
+    pub lead: Duration,
     pub spacing: Spacing,
+}
+
+impl Arrivals {
+    /// Always so many per second; above 0.
+    pub fn steady(per_s: f64, spacing: Spacing) -> Arrivals {
+        let steps = vec![RateStep { from: Duration::ZERO, per_s }];
+        Arrivals { steps, period: None, lead: Duration::ZERO, spacing }
+    }
+
+    /// The mean rate of a window of this length.
+    pub fn mean_per_s(&self, window: Duration) -> f64 {
+        match self.steps.as_slice() {
+            [only] => only.per_s,
+            steps => {
+                let curve = RateCurve::new(steps, self.period);
+                curve.count_by(window.as_nanos() as f64) / window.as_secs_f64()
+            }
+        }
+    }
+}
+
+/// How many transactions are expected by which moment of the window.
+struct RateCurve {
+    segments: Vec<Segment>,
+    /// How long it is until the segments begin anew, in ns, and how many are expected by then.
+    period: Option<(f64, f64)>,
+}
+
+/// A rate, from a moment on by which so many were expected.
+struct Segment {
+    from_ns: f64,
+    count: f64,
+    gap_ns: f64,
+}
+
+impl RateCurve {
+    fn new(steps: &[RateStep], period: Option<Duration>) -> RateCurve {
+        let mut curve = RateCurve { segments: Vec::new(), period: None };
+        for step in steps {
+            let from_ns = step.from.as_nanos() as f64;
+            let count = if from_ns > 0.0 { curve.count_by(from_ns) } else { 0.0 };
+            // Finite where nothing comes, so that nothing times it is nothing.
+            let gap_ns = if step.per_s > 0.0 { 1e9 / step.per_s } else { f64::MAX };
+            curve.segments.push(Segment { from_ns, count, gap_ns });
+        }
+        let period_ns = period.map(|period| period.as_nanos() as f64);
+        curve.period = period_ns.map(|ns| (ns, curve.count_by(ns)));
+        curve
+    }
+
+    /// The last segment for which this is so, as it is for the first.
+    fn last(&self, has_begun: impl FnMut(&Segment) -> bool) -> &Segment {
+        &self.segments[self.segments.partition_point(has_begun).max(1) - 1]
+    }
+
+    fn count_by(&self, ns: f64) -> f64 {
+        let (period_ns, of_period) = self.period.unwrap_or((f64::MAX, 0.0));
+        let (periods, ns) = ((ns / period_ns).floor(), ns % period_ns);
+        let segment = self.last(|segment| segment.from_ns <= ns);
+        periods * of_period + segment.count + (ns - segment.from_ns) / segment.gap_ns
+    }
+
+    fn ns_of(&self, count: f64) -> f64 {
+        let (period_ns, of_period) = self.period.unwrap_or((0.0, f64::MAX));
+        let (periods, count) = ((count / of_period).floor(), count % of_period);
+        let segment = self.last(|segment| segment.count <= count);
+        periods * period_ns + segment.from_ns + (count - segment.count) * segment.gap_ns
+    }
 }
 
 /// Terminals and their times, by type.
@@ -62,27 +134,28 @@ pub(crate) struct WorkerShare {
 pub(crate) struct IntendedStarts {
     random: Random,
     spacing: Spacing,
-    /// Of this worker, where arrivals are independent; of all, where they are not.
-    gap_ns: f64,
+    curve: RateCurve,
+    lead_ns: f64,
+    /// How many are expected before the curve begins.
+    lead: f64,
     next: u64,
-    step: u64,
-    at_ns: f64,
+    workers: u32,
+    /// How many of all workers are expected by the next start.
+    expected: f64,
 }
 
 impl IntendedStarts {
-    pub(crate) fn new(arrivals: Arrivals, share: WorkerShare, seed: u64) -> IntendedStarts {
-        let gap_ns = 1e9 / arrivals.per_s;
+    pub(crate) fn new(arrivals: &Arrivals, share: WorkerShare, seed: u64) -> IntendedStarts {
+        let lead_ns = arrivals.lead.as_nanos() as f64;
         let mut plan = IntendedStarts {
             random: Random::new(seed, &[ARRIVALS, u64::from(share.worker)]),
             spacing: arrivals.spacing,
-            gap_ns: match arrivals.spacing {
-                // Poisson streams of the workers make one Poisson stream together.
-                Spacing::Poisson => gap_ns * f64::from(share.workers),
-                Spacing::Uniform => gap_ns,
-            },
+            curve: RateCurve::new(&arrivals.steps, arrivals.period),
+            lead_ns,
+            lead: arrivals.steps.first().map_or(0.0, |step| lead_ns * step.per_s / 1e9),
             next: u64::from(share.worker),
-            step: u64::from(share.workers),
-            at_ns: 0.0,
+            workers: share.workers,
+            expected: 0.0,
         };
         plan.advance();
         plan
@@ -90,16 +163,23 @@ impl IntendedStarts {
 
     /// The next intended start.
     pub(crate) fn next_ns(&self) -> u64 {
-        self.at_ns as u64
+        let behind = self.expected - self.lead;
+        match behind < 0.0 {
+            true => (self.expected / self.lead * self.lead_ns) as u64,
+            false => (self.lead_ns + self.curve.ns_of(behind)) as u64,
+        }
     }
 
     /// Goes on to the one after.
     pub(crate) fn advance(&mut self) {
         match self.spacing {
-            Spacing::Poisson => self.at_ns -= self.random.unit().ln() * self.gap_ns,
+            // Poisson streams of the workers make one Poisson stream together.
+            Spacing::Poisson => {
+                self.expected -= self.random.unit().ln() * f64::from(self.workers);
+            }
             Spacing::Uniform => {
-                self.at_ns = self.next as f64 * self.gap_ns;
-                self.next += self.step;
+                self.expected = self.next as f64;
+                self.next += u64::from(self.workers);
             }
         }
     }
@@ -110,7 +190,10 @@ mod tests {
     use super::*;
 
     fn starts(spacing: Spacing, per_s: f64, workers: u32, count: usize) -> Vec<u64> {
-        let arrivals = Arrivals { per_s, spacing };
+        starts_of(&Arrivals::steady(per_s, spacing), workers, count)
+    }
+
+    fn starts_of(arrivals: &Arrivals, workers: u32, count: usize) -> Vec<u64> {
         let mut all = Vec::new();
         for worker in 0..workers {
             let mut plan = IntendedStarts::new(arrivals, WorkerShare { worker, workers }, 7);
@@ -129,10 +212,52 @@ mod tests {
         assert_eq!(starts(Spacing::Uniform, 400.0, 3, 1_000), expected);
         // A third of a nanosecond is not added up: after 10 million arrivals the schedule is still
         // right.
-        let arrivals = Arrivals { per_s: 3_000.0, spacing: Spacing::Uniform };
-        let mut plan = IntendedStarts::new(arrivals, WorkerShare { worker: 0, workers: 1 }, 7);
+        let arrivals = Arrivals::steady(3_000.0, Spacing::Uniform);
+        let mut plan = IntendedStarts::new(&arrivals, WorkerShare { worker: 0, workers: 1 }, 7);
         (0..10_000_000).for_each(|_| plan.advance());
         assert_eq!(plan.next_ns(), 10_000_000 * 1_000_000 / 3);
+    }
+
+    fn steps(written: &[(u64, f64)], spacing: Spacing) -> Arrivals {
+        let step =
+            |(s, per_s): &(u64, f64)| RateStep { from: Duration::from_secs(*s), per_s: *per_s };
+        let steps = written.iter().map(step).collect();
+        Arrivals { steps, period: None, lead: Duration::from_secs(10), spacing }
+    }
+
+    /// How many of the starts are in each second.
+    fn by_second(starts: &[u64], seconds: u64) -> Vec<usize> {
+        let of_second = |s: u64| starts.iter().filter(|ns| **ns / 1_000_000_000 == s).count();
+        (0..seconds).map(of_second).collect()
+    }
+
+    #[test]
+    fn steps_count_from_the_end_of_the_warmup() {
+        let arrivals = steps(&[(0, 100.0), (5, 0.0), (7, 400.0)], Spacing::Uniform);
+        assert_eq!(arrivals.mean_per_s(Duration::from_secs(10)), 170.0);
+        let all = starts_of(&arrivals, 2, 3_000);
+        let expected = [[100_usize; 15].to_vec(), vec![0; 2], vec![400; 10]].concat();
+        let found = by_second(&all, 27);
+        // The one that is due at the very end of a step comes with the next rate.
+        assert!(expected.iter().zip(&found).all(|(a, b)| a.abs_diff(*b) <= 1), "{found:?}");
+        assert_eq!(all[1_499..1_502], [14_990_000_000, 17_000_000_000, 17_002_500_000]);
+        // Nothing comes any more.
+        let over = starts_of(&steps(&[(0, 100.0), (5, 0.0)], Spacing::Uniform), 1, 1_600);
+        assert!(over[1_501..].iter().all(|ns| *ns > 1 << 60), "{:?}", &over[1_499..1_503]);
+    }
+
+    #[test]
+    fn poisson_arrivals_follow_a_rate_that_repeats() {
+        let arrivals = steps(&[(0, 1_000.0), (1, 3_000.0)], Spacing::Poisson);
+        let arrivals = Arrivals { period: Some(Duration::from_secs(2)), ..arrivals };
+        assert_eq!(arrivals.mean_per_s(Duration::from_secs(3)), 5_000.0 / 3.0);
+        let found = by_second(&starts_of(&arrivals, 2, 100_000), 90);
+        let (lead, rest) = found.split_at(10);
+        let is_near = |count: usize, mean: f64| (count as f64 - mean).abs() < 5.0 * mean.sqrt();
+        assert!(lead.iter().all(|count| is_near(*count, 1_000.0)), "{lead:?}");
+        for pair in rest.chunks(2) {
+            assert!(is_near(pair[0], 1_000.0) && is_near(pair[1], 3_000.0), "{pair:?}");
+        }
     }
 
     #[test]

@@ -241,7 +241,7 @@ impl<W: Workload> Work<'_, W> {
         Ok(match &self.options.pace {
             Pace::Closed => Feed::Own,
             Pace::Arrivals(arrivals) => {
-                Feed::Schedule(Backlog::new(*arrivals, self.share, self.options.seed)?)
+                Feed::Schedule(Backlog::new(arrivals, self.share, self.options.seed)?)
             }
             Pace::Terminals(Terminals { count, .. }) => {
                 Feed::Terminals(TerminalQueue::new(self.share.of(*count).len())?)

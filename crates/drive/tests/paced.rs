@@ -193,7 +193,7 @@ fn options(pace: Pace, connections: u32, window: Duration) -> RunOptions {
 }
 
 fn arrivals(per_s: f64, spacing: Spacing) -> Pace {
-    Pace::Arrivals(Arrivals { per_s, spacing })
+    Pace::Arrivals(Arrivals::steady(per_s, spacing))
 }
 
 fn terminals(count: u32, keying: Duration, think: Duration) -> Pace {

@@ -29,6 +29,7 @@ pub use schedule::stored::require_idle;
 pub use schedule::trials::TrialCell;
 pub use schedule::turn::{LabRun, LabRunOptions};
 pub use stop::comes_within as stop_comes_within;
+pub use target::dropping::{DroppedDatabase, drop_databases};
 pub use target::kept::NamedSpec;
 pub use target::named::{start_named_on, stop_named_on};
 pub use target::populate::{load_options, populate_schemas};

@@ -1,13 +1,14 @@
 //! Workloads of a file: TOML with weighted transactions, each a list of SQL statements whose
 //! parameters are generated. `docs/oltp.md` has the keys.
 
-use crate::generate::{Generator, Literal, Span, Zipf};
+use crate::generate::{Generator, Literal, Span};
 use crate::script::{PARAMETERS_MAX, Script, ScriptCheck, ScriptStatement, ScriptTransaction};
-use crate::sql::{named_parameters, verb};
+use crate::sql::{created_table, is_bracket, named_parameters, verb};
 use base::limits::TRANSACTION_TYPES_MAX;
 use base::{line_and_column, lock};
 use drive::TransactionInfo;
 use serde::Deserialize;
+use spec::RandType;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -21,6 +22,14 @@ pub struct WorkloadFile {
     /// Of its text.
     pub(crate) xxh3: u64,
     pub(crate) setup: Vec<SetupStatement>,
+}
+
+impl WorkloadFile {
+    /// Is it a table that the setup creates? Servers may have changed the case of its name.
+    pub(crate) fn creates(&self, table: &str) -> bool {
+        let mut created = self.setup.iter().filter_map(|of| created_table(&of.sql));
+        created.any(|name| name.eq_ignore_ascii_case(table))
+    }
 }
 
 /// A statement of `mydyno load`.
@@ -78,13 +87,40 @@ type Parameters = BTreeMap<String, Spanned<ParameterKind>>;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 enum ParameterKind {
-    Uniform { from: i64, to: i64 },
-    Special { from: i64, to: i64 },
-    Zipf { from: i64, to: i64, exponent: f64 },
-    Sequence { from: i64 },
-    String { length: u32 },
+    Uniform {
+        from: i64,
+        to: i64,
+    },
+    Special {
+        from: i64,
+        to: i64,
+    },
+    Gaussian {
+        from: i64,
+        to: i64,
+    },
+    Pareto {
+        from: i64,
+        to: i64,
+        h: Option<f64>,
+    },
+    #[serde(alias = "zipfian")]
+    Zipf {
+        from: i64,
+        to: i64,
+        exponent: Option<f64>,
+    },
+    Sequence {
+        from: i64,
+    },
+    String {
+        length: u32,
+    },
     OneOf(Vec<toml::Value>),
-    Offset { of: String, plus: i64 },
+    Offset {
+        of: String,
+        plus: i64,
+    },
 }
 
 /// What is wrong, and which bytes of the text are.
@@ -99,7 +135,9 @@ pub fn read(text: &str) -> Result<WorkloadFile, FileError> {
     let document: WorkloadDocument = toml::from_str(text).map_err(|error| {
         let line = line(&error.span().unwrap_or(0..0));
         let written = text.lines().nth(line - 1).unwrap_or_default().trim();
-        FileError { line, what: format!("`{written}`: {}", error.message()) }
+        let has_null = written.to_ascii_lowercase().contains("null");
+        let hint = if has_null { "; NULL is { null = true }" } else { "" };
+        FileError { line, what: format!("`{written}`: {}{hint}", error.message()) }
     })?;
     file_of(document, xxh3_64(text.as_bytes()))
         .map_err(|(span, what)| FileError { line: line(&span), what })
@@ -171,6 +209,14 @@ fn transaction(
     let mut named = NamedParameters::new(of, table.parameters)?;
     let mut steps = Vec::new();
     for (index, written) in table.statements.iter().enumerate() {
+        if is_bracket(written.get_ref()) {
+            let what = format!(
+                "{}, statements: BEGIN and COMMIT stand around several statements by themselves; \
+                 leave them out",
+                named.of
+            );
+            return Err((written.span(), what));
+        }
         let (sql, parameters) = named.statement(written)?;
         steps.push(ScriptStatement {
             kind: interned(&format!("{}_{}", verb(&sql), index + 1)),
@@ -214,7 +260,8 @@ impl NamedParameters {
     /// The statement with `?` for its parameters, and their places.
     fn statement(&mut self, written: &Spanned<String>) -> Result<(String, Vec<usize>), WrongSpan> {
         let of = &self.of;
-        let (sql, parameters) = named_parameters(written.get_ref());
+        let (sql, parameters) = named_parameters(written.get_ref())
+            .map_err(|why| (written.span(), format!("{of}: {why}")))?;
         if parameters.len() > PARAMETERS_MAX {
             let count = parameters.len();
             let what =
@@ -254,13 +301,17 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
         false => Err(format!("from {from} is above to {to}")),
     };
     Ok(match kind {
-        ParameterKind::Uniform { from, to } => Generator::Uniform(span(from, to)?),
-        ParameterKind::Special { from, to } => Generator::Special(span(from, to)?),
-        ParameterKind::Zipf { exponent, .. } if !(0.0..=10.0).contains(&exponent) => {
-            return Err(format!("exponent {exponent} is not from 0 to 10"));
+        ParameterKind::Uniform { from, to } => Generator::of(RandType::Uniform, span(from, to)?),
+        ParameterKind::Gaussian { from, to } => Generator::of(RandType::Gaussian, span(from, to)?),
+        ParameterKind::Special { from, to } => Generator::of(RandType::Special, span(from, to)?),
+        ParameterKind::Pareto { from, to, h } => {
+            let rand_type = h.map_or(Ok(RandType::PARETO), |h| RandType::PARETO.with(h))?;
+            Generator::of(rand_type, span(from, to)?)
         }
         ParameterKind::Zipf { from, to, exponent } => {
-            Generator::Zipf(Zipf::new(span(from, to)?, exponent))
+            let with = |exponent| RandType::ZIPFIAN.with(exponent);
+            let rand_type = exponent.map_or(Ok(RandType::ZIPFIAN), with)?;
+            Generator::of(rand_type, span(from, to)?)
         }
         ParameterKind::Sequence { from } => Generator::Sequence(from.into()),
         ParameterKind::String { length } if length <= STRING_MAX => Generator::Text(length),
@@ -271,12 +322,7 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
             return Err("the list is empty".to_owned());
         }
         ParameterKind::OneOf(values) => {
-            let literals = values.into_iter().map(|value| match value {
-                toml::Value::Integer(value) => Ok(Literal::Int(value)),
-                toml::Value::String(text) => Ok(Literal::Text(text)),
-                other => Err(format!("{other} is no integer and no string")),
-            });
-            Generator::OneOf(literals.collect::<Result<_, _>>()?)
+            Generator::OneOf(values.into_iter().map(literal).collect::<Result<_, _>>()?)
         }
         ParameterKind::Offset { of, plus } => {
             let place = names.iter().position(|name| *name == of);
@@ -285,6 +331,27 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
             Generator::Offset { of, plus }
         }
     })
+}
+
+fn literal(value: toml::Value) -> Result<Literal, String> {
+    match value {
+        toml::Value::Integer(value) => Ok(Literal::Int(value)),
+        toml::Value::Boolean(value) => Ok(Literal::Int(value.into())),
+        toml::Value::Float(value) if value.is_finite() => Ok(Literal::Decimal(value.to_string())),
+        toml::Value::String(text) => Ok(Literal::Text(text)),
+        // As MySQL writes them.
+        toml::Value::Datetime(time) if time.offset.is_none() => {
+            Ok(Literal::Text(time.to_string().replace('T', " ")))
+        }
+        toml::Value::Table(table) if is_null(&table) => Ok(Literal::Null),
+        other => Err(format!(
+            "{other} is no number, string or date without a time zone, nor {{ null = true }}"
+        )),
+    }
+}
+
+fn is_null(table: &toml::Table) -> bool {
+    table.len() == 1 && table.get("null") == Some(&toml::Value::Boolean(true))
 }
 
 /// Longest string that is generated.
@@ -376,9 +443,15 @@ mod tests {
                 ["line 4", "upto"],
             ),
             (
-                with("statements = [\"SELECT :id\"]\nparameters.id = { one_of = [1.5] }\n"),
-                ["line 4", "1.5"],
+                with("statements = [\"SELECT :id\"]\nparameters.id = { one_of = [nan] }\n"),
+                ["line 4", "nan"],
             ),
+            (with("statements = [\"SELECT 1; SELECT 2\"]\n"), ["line 3", "several"]),
+            (
+                with("statements = [\"SELECT :id\"]\nparameters.id = { one_of = [NULL] }\n"),
+                ["line 4", "null = true"],
+            ),
+            (with("statements = [\n\"begin\",\n\"SELECT 1\"]\n"), ["line 4", "BEGIN and COMMIT"]),
             (
                 with(
                     "statements = [\"SELECT :id\"]\nparameters.id = { offset = { of = \"x\", plus \

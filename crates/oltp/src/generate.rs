@@ -1,13 +1,14 @@
 //! Values of parameters, drawn anew for each transaction.
 
 use base::{Param, Random};
+use spec::RandType;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Shares and iterations of sysbench's `special` distribution: its defaults --rand-spec-pct=1,
 /// --rand-spec-res=75 and --rand-spec-iter=12.
 const SPECIAL_RANGE_SHARE: f64 = 0.01;
 const SPECIAL_SHARE: f64 = 0.75;
-const SPECIAL_ITERATIONS: u32 = 12;
+const ITERATIONS: u32 = 12;
 /// What sysbench's random strings are made of: groups of so many digits with dashes between them.
 const GROUP_DIGITS: usize = 11;
 
@@ -18,6 +19,10 @@ pub(crate) enum Generator {
     Uniform(Span),
     /// sysbench's `special`: three of four values are from the middle hundredth of the span.
     Special(Span),
+    /// The mean of twelve uniform numbers.
+    Gaussian(Span),
+    /// The power of a uniform share that is multiplied with the span.
+    Pareto(Span, f64),
     Zipf(Zipf),
     /// Counts on with each draw, over all connections of a run.
     Sequence(AtomicI64),
@@ -34,6 +39,19 @@ pub(crate) enum Generator {
     },
 }
 
+impl Generator {
+    /// Numbers of the span by a distribution of sysbench.
+    pub(crate) fn of(rand_type: RandType, span: Span) -> Generator {
+        match rand_type {
+            RandType::Uniform => Generator::Uniform(span),
+            RandType::Gaussian => Generator::Gaussian(span),
+            RandType::Special => Generator::Special(span),
+            RandType::Pareto { h } => Generator::Pareto(span, h.ln() / (1.0 - h).ln()),
+            RandType::Zipfian { exponent } => Generator::Zipf(Zipf::new(span, exponent)),
+        }
+    }
+}
+
 /// The numbers from `from` to `to`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
@@ -42,9 +60,20 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// One number alone.
+    pub(crate) fn of(number: i64) -> Span {
+        Span { from: number, to: number }
+    }
+
     /// How many numbers it has.
     pub(crate) fn count(self) -> u64 {
         self.to.abs_diff(self.from).saturating_add(1)
+    }
+
+    /// The number at this share of the span, below 1.
+    fn at(self, share: f64) -> i64 {
+        let offset = (share * self.count() as f64) as u64;
+        self.from.wrapping_add_unsigned(offset.min(self.count() - 1))
     }
 
     fn uniform(self, random: &mut Random) -> i64 {
@@ -59,14 +88,18 @@ impl Span {
         let length = self.to.abs_diff(self.from) as f64;
         let unit = random.unit();
         let offset = if unit < 1.0 - SPECIAL_SHARE {
-            let sum: f64 = (0..SPECIAL_ITERATIONS).map(|_| random.unit()).sum();
-            sum / f64::from(SPECIAL_ITERATIONS) * length
+            mean_of_units(random) * length
         } else {
             let middle = length * SPECIAL_RANGE_SHARE;
             unit * (middle + 1.0) + (length - middle) / 2.0
         };
         self.from.saturating_add(offset as i64).min(self.to)
     }
+}
+
+fn mean_of_units(random: &mut Random) -> f64 {
+    let sum: f64 = (0..ITERATIONS).map(|_| random.unit()).sum();
+    sum / f64::from(ITERATIONS)
 }
 
 /// Zipf's law: the n-th number of the span comes in proportion to 1 / n^exponent. By rejection and
@@ -114,15 +147,22 @@ impl Zipf {
 /// A value that a file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Literal {
+    Null,
     Int(i64),
+    Decimal(String),
     Text(String),
 }
 
 /// A drawn value.
 #[derive(Clone, Copy, Debug)]
 enum DrawnValue {
+    Null,
     Int(i64),
-    /// A part of [`DrawnValues::text`].
+    /// Parts of [`DrawnValues::text`].
+    Decimal {
+        start: usize,
+        end: usize,
+    },
     Text {
         start: usize,
         end: usize,
@@ -151,6 +191,8 @@ impl DrawnValues {
         match generator {
             Generator::Uniform(span) => DrawnValue::Int(span.uniform(random)),
             Generator::Special(span) => DrawnValue::Int(span.special(random)),
+            Generator::Gaussian(span) => DrawnValue::Int(span.at(mean_of_units(random))),
+            Generator::Pareto(span, power) => DrawnValue::Int(span.at(random.unit().powf(*power))),
             Generator::Zipf(zipf) => DrawnValue::Int(zipf.draw(random)),
             Generator::Sequence(next) => DrawnValue::Int(next.fetch_add(1, Ordering::Relaxed)),
             Generator::DigitGroups(groups) => {
@@ -163,7 +205,13 @@ impl DrawnValues {
             }),
             Generator::OneOf(literals) => {
                 match &literals[random.below(literals.len() as u32) as usize] {
+                    Literal::Null => DrawnValue::Null,
                     Literal::Int(value) => DrawnValue::Int(*value),
+                    Literal::Decimal(of) => {
+                        let start = self.text.len();
+                        self.text.extend_from_slice(of.as_bytes());
+                        DrawnValue::Decimal { start, end: self.text.len() }
+                    }
                     Literal::Text(of) => self.append(|text| text.extend_from_slice(of.as_bytes())),
                 }
             }
@@ -177,18 +225,20 @@ impl DrawnValues {
         DrawnValue::Text { start, end: self.text.len() }
     }
 
-    /// The number at this place; 0 where there is text.
+    /// The number at this place; 0 where there is something else.
     pub(crate) fn int(&self, place: usize) -> i64 {
         match self.values[place] {
             DrawnValue::Int(value) => value,
-            DrawnValue::Text { .. } => 0,
+            DrawnValue::Null | DrawnValue::Decimal { .. } | DrawnValue::Text { .. } => 0,
         }
     }
 
     /// The value at this place for a statement.
     pub(crate) fn param(&self, place: usize) -> Param<'_> {
         match self.values[place] {
+            DrawnValue::Null => Param::Null,
             DrawnValue::Int(value) => Param::Int(value),
+            DrawnValue::Decimal { start, end } => Param::Decimal(&self.text[start..end]),
             DrawnValue::Text { start, end } => Param::Text(&self.text[start..end]),
         }
     }
@@ -232,6 +282,49 @@ mod tests {
         let low = drawn.iter().filter(|n| **n < 4_000).count() as f64;
         assert!((low / 1e5 - 0.25 * 0.115).abs() < 0.005, "{low}");
         assert_eq!(draws(&Generator::Special(Span { from: 7, to: 7 }), 9), [7; 9]);
+    }
+
+    /// How far counts of numbers are from what is expected of each: of 20 parts the sum stays below
+    /// 50 with 99.98 % probability.
+    fn chi_square(drawn: &[i64], span: Span, share_below: impl Fn(f64) -> f64) -> f64 {
+        let parts = 20;
+        let edge = |part: i64| span.from + part * span.count() as i64 / parts;
+        let of_part = |part: i64| {
+            let share = |edge: i64| share_below((edge - span.from) as f64 / span.count() as f64);
+            let (low, high) = (edge(part), edge(part + 1));
+            let expected = drawn.len() as f64 * (share(high) - share(low));
+            let found = drawn.iter().filter(|n| (low..high).contains(*n)).count() as f64;
+            (found - expected).powi(2) / expected
+        };
+        (0..parts).map(of_part).sum()
+    }
+
+    #[test]
+    fn numbers_follow_their_distributions() {
+        let span = Span { from: 1, to: 1_000 };
+        let uniform = draws(&Generator::of(RandType::Uniform, span), 100_000);
+        assert!(chi_square(&uniform, span, |x| x) < 50.0);
+        for h in [0.05, 0.2, 0.4] {
+            let drawn = draws(&Generator::of(RandType::Pareto { h }, span), 100_000);
+            // A number is below the share x of the span where its unit is below x^(1 / power).
+            let power = f64::ln(h) / f64::ln(1.0 - h);
+            let found = chi_square(&drawn, span, |x| x.powf(1.0 / power));
+            assert!(found < 50.0, "{h}: {found}");
+            let top = drawn.iter().filter(|n| **n as f64 <= h * 1_000.0).count() as f64 / 1e5;
+            assert!((top - (1.0 - h)).abs() < 0.007, "{h}: {top}");
+        }
+        let gaussian = draws(&Generator::of(RandType::Gaussian, span), 100_000);
+        assert!(gaussian.iter().all(|n| (1..=1_000).contains(n)));
+        let mean = gaussian.iter().sum::<i64>() as f64 / 1e5;
+        let variance = gaussian.iter().map(|n| (*n as f64 - mean).powi(2)).sum::<f64>() / 1e5;
+        // Of twelve uniform values the mean has a twelfth of their variance, which is a twelfth.
+        assert!((mean - 500.5).abs() < 1.5, "{mean}");
+        assert!((variance.sqrt() - 1_000.0 / 12.0).abs() < 1.0, "{variance}");
+        let within = gaussian.iter().filter(|n| (**n as f64 - mean).abs() < 83.3).count() as f64;
+        assert!((within / 1e5 - 0.679).abs() < 0.01, "{within}");
+        for of in [RandType::Gaussian, RandType::PARETO] {
+            assert_eq!(draws(&Generator::of(of, Span { from: 7, to: 7 }), 9), [7; 9]);
+        }
     }
 
     #[test]

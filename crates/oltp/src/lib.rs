@@ -20,7 +20,7 @@ pub use workload::{ScriptOptions, ScriptWorkload};
 use base::{Connect, Session, counted};
 use drive::{LoadProgress, LoadReport, TransactionInfo, process_cpu_ns};
 use file::WorkloadFile;
-use spec::{SbtestTables, ScriptDatabase, ScriptKind};
+use spec::{RandType, SbtestTables, ScriptDatabase, ScriptKind};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -32,19 +32,21 @@ pub fn types(workload: &ScriptKind) -> &'static [TransactionInfo] {
     }
 }
 
-/// The transactions of a workload on the database of this session, and that database.
+/// The transactions of a workload on the database of this session, and that database; one of
+/// sysbench draws ids as it does by default, or as is said.
 ///
 /// # Errors
 /// Where it is none for this workload, and what `read` says of a file.
 pub async fn fit<S: Session, E: From<SbtestError>>(
-    workload: &ScriptKind,
+    (workload, rand_type): (&ScriptKind, Option<RandType>),
     read: impl FnOnce(&str) -> Result<WorkloadFile, E>,
     session: &mut S,
 ) -> Result<(Script, ScriptDatabase), E> {
     Ok(match workload {
         ScriptKind::SysbenchOltp(mix) => {
             let tables = sysbench::inspect(session).await?;
-            (sysbench::script(*mix, tables), ScriptDatabase::Sbtest(tables))
+            let rand_type = rand_type.unwrap_or(mix.rand_type());
+            (sysbench::script(*mix, rand_type, tables), ScriptDatabase::Sbtest(tables))
         }
         ScriptKind::File(path) => (read(path)?.script, ScriptDatabase::File(path.clone())),
     })
@@ -81,6 +83,25 @@ pub fn contents<E>(
             format!("sbtest{}_{count}x{rows}", sysbench::TABLES_VERSION)
         }
         ScriptDatabase::File(path) => format!("file{:016x}", read(path)?.xxh3),
+    })
+}
+
+/// Drops the tables of a database, which mydyno has to have made, and says which there were.
+///
+/// # Errors
+/// Any [`ScriptLoadError`], before anything is dropped where a table is not mydyno's, and what
+/// `read` says of a file.
+pub async fn drop_tables<S: Session, E: From<ScriptLoadError>>(
+    session: &mut S,
+    database: &ScriptDatabase,
+    read: impl FnOnce(&str) -> Result<WorkloadFile, E>,
+) -> Result<Vec<String>, E> {
+    Ok(match database {
+        ScriptDatabase::Sbtest(_) => load::drop_ours(session, &sysbench::is_sbtest).await?,
+        ScriptDatabase::File(path) => {
+            let file = read(path)?;
+            load::drop_ours(session, &|table| file.creates(table)).await?
+        }
     })
 }
 

@@ -4,8 +4,10 @@
 use crate::file::{SetupStatement, WorkloadFile};
 use crate::generate::DrawnValues;
 use crate::script::execute;
+use crate::sql::created_table;
 use crate::sysbench::{
-    COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, tables_of,
+    COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, is_sbtest,
+    tables_of,
 };
 use base::{
     Connect, Exit, Random, RowSource, Session, SessionError, SessionResult, USERS_SETTINGS,
@@ -80,7 +82,7 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
 ) -> Result<LoadReport, ScriptLoadError> {
     let is_local_infile = reactor::block_on(async {
         let mut session = connect.connect_or(ScriptLoadError::Connect).await?;
-        make_room(&mut session, options.force).await?;
+        make_room(&mut session, options.force, &is_sbtest).await?;
         let sql = "SELECT @@global.local_infile";
         let answer = session.query(sql).await.map_err(failed(sql))?;
         let is_on = answer.int().ok().flatten() == Some(1);
@@ -124,25 +126,62 @@ pub(crate) fn load_sbtest<C: Connect + Sync>(
 }
 
 /// Refuses a schema that is not empty or, where it is forced, drops our own tables of it.
-async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), ScriptLoadError> {
+async fn make_room<S: Session>(
+    session: &mut S,
+    force: bool,
+    is_of_load: &dyn Fn(&str) -> bool,
+) -> Result<(), ScriptLoadError> {
     let there = tables_of(session).await;
     let there = there.map_err(failed("listing the tables"))?;
     if !force && !there.is_empty() {
         let names: Vec<String> = there.into_iter().map(|(name, _)| name).collect();
         return Err(ScriptLoadError::NotEmpty { tables: first_of(&names) });
     }
-    let is_ours = |comment: &str| comment == COMMENT || comment == COMMENT_LOADING;
-    for (table, comment) in there {
-        if !table.starts_with("sbtest") {
-            continue;
-        }
-        if !is_ours(&comment) {
-            return Err(ScriptLoadError::NotOurs { table });
-        }
-        let dropped = session.query(&format!("DROP TABLE {table}")).await;
+    drop_ours(session, is_of_load).await.map(drop)
+}
+
+/// Behind the comment of a table that has one of its own.
+const MARK: &str = " (mydyno)";
+
+/// Drops the tables of a load, of which mydyno has to have made each.
+pub(crate) async fn drop_ours<S: Session>(
+    session: &mut S,
+    is_of_load: &dyn Fn(&str) -> bool,
+) -> Result<Vec<String>, ScriptLoadError> {
+    let there = tables_of(session).await;
+    let mut ours = there.map_err(failed("listing the tables"))?;
+    ours.retain(|(table, _)| is_of_load(table));
+    let is_ours = |comment: &str| [COMMENT, COMMENT_LOADING].contains(&comment);
+    let mut others = ours.iter().filter(|(_, of)| !is_ours(of) && !of.ends_with(MARK));
+    if let Some((table, _)) = others.next() {
+        return Err(ScriptLoadError::NotOurs { table: table.clone() });
+    }
+    let set = "SET SESSION foreign_key_checks = ";
+    session.query(&format!("{set}0")).await.map_err(failed("preparing a session"))?;
+    for (table, _) in &ours {
+        let dropped = session.query(&format!("DROP TABLE {}", quoted(table))).await;
         dropped.map_err(failed(format!("dropping {table}")))?;
     }
-    Ok(())
+    session.query(&format!("{set}1")).await.map_err(failed("preparing a session"))?;
+    Ok(ours.into_iter().map(|(table, _)| table).collect())
+}
+
+fn quoted(table: &str) -> String {
+    format!("`{}`", table.replace('`', "``"))
+}
+
+/// Says in the comment of a table that it is ours: a mark that goes with the table.
+async fn mark<S: Session>(session: &mut S, table: &str) -> SessionResult<()> {
+    let there = tables_of(session).await?;
+    let Some((_, own)) = there.iter().find(|(name, _)| name.eq_ignore_ascii_case(table)) else {
+        return Ok(());
+    };
+    let comment = match own.is_empty() {
+        true => COMMENT.to_owned(),
+        false => own.replace('\\', "\\\\").replace('\'', "''") + MARK,
+    };
+    let sql = format!("ALTER TABLE {} COMMENT = '{comment}'", quoted(table));
+    session.query(&sql).await.map(drop)
 }
 
 /// What the loading threads have in common.
@@ -273,7 +312,7 @@ pub(crate) fn load_file<C: Connect + Sync>(
 ) -> Result<LoadReport, ScriptLoadError> {
     reactor::block_on(async {
         let mut session = connect.connect_or(ScriptLoadError::Connect).await?;
-        make_room(&mut session, options.force).await?;
+        make_room(&mut session, options.force, &|table| file.creates(table)).await?;
         let users = session.query(USERS_SETTINGS).await.map(drop);
         users.map_err(failed("preparing a session"))?;
         let steps_total = file.setup.len() as u32;
@@ -287,6 +326,10 @@ pub(crate) fn load_file<C: Connect + Sync>(
             let done = set_up(&mut session, setup, &mut random, &mut on_row).await;
             if !done.map_err(failed(what))? {
                 return Err(ScriptLoadError::Interrupted);
+            }
+            if let Some(table) = created_table(&setup.sql) {
+                let marked = mark(&mut session, &table).await;
+                marked.map_err(failed(format!("writing into the comment of {table}")))?;
             }
         }
         C::close(session).await;
@@ -303,7 +346,10 @@ async fn set_up<S: Session>(
 ) -> SessionResult<bool> {
     const ROWS_OF_COMMIT: u64 = 1_000;
     if setup.parameters.is_empty() && setup.times == 1 {
-        session.query(&setup.sql).await?;
+        let mut more = session.query(&setup.sql).await?.more;
+        while more {
+            more = session.answer().await?.more;
+        }
         return Ok(go_on());
     }
     let statement = session.prepare_kind("load", &setup.sql).await?;

@@ -2,6 +2,7 @@
 //! generators of their parameters.
 
 use crate::generate::{DrawnValues, Generator};
+use crate::sql::verb;
 use base::{Param, Session, SessionResult, StatementId};
 use drive::TransactionInfo;
 use serde::Deserialize;
@@ -50,7 +51,7 @@ impl ScriptStatement {
     }
 }
 
-/// Executes a statement with the values of these places.
+/// Executes a statement with the values of these places; what a CALL returns is read to its end.
 pub(crate) async fn execute<S: Session>(
     session: &mut S,
     statement: StatementId,
@@ -87,6 +88,12 @@ pub(crate) struct Constant {
 }
 
 impl Script {
+    /// Does a statement call a procedure?
+    pub fn has_calls(&self) -> bool {
+        let mut steps = self.transactions.iter().flat_map(|of| &of.steps);
+        steps.any(|step| step.variants.iter().any(|sql| verb(sql) == "call"))
+    }
+
     /// Different statements, all of which each connection holds prepared.
     pub fn prepared_statements(&self) -> u32 {
         let steps = self.transactions.iter().flat_map(|of| &of.steps);

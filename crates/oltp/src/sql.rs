@@ -1,44 +1,173 @@
-//! Named parameters of SQL text.
+//! SQL text as people write it: quotes, comments, named parameters, a `;` at the end.
 
-/// The statement with `?` in place of each `:name`, and the names in order. What stands between
-/// quotes stays.
-pub(crate) fn named_parameters(sql: &str) -> (String, Vec<String>) {
+/// A part of a statement.
+enum Piece<'a> {
+    Comment(&'a str),
+    Quoted(&'a str),
+    /// A parameter's name.
+    Parameter(&'a str),
+    Other(char),
+}
+
+/// The parts of a statement, in their order.
+struct Pieces<'a> {
+    rest: &'a str,
+    /// The character before them.
+    before: char,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        let rest = self.rest;
+        let first = rest.chars().next()?;
+        let after = &rest[first.len_utf8()..];
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let until = |end: &str| rest.find(end).map_or(rest.len(), |at| at + end.len());
+        let starts_name = |c: char| is_name(c) && !c.is_ascii_digit();
+        // `/*!` and `/*M!` are code to servers.
+        let is_code = |text: &str| text.starts_with('!') || text.starts_with("M!");
+        let is_space = |c: char| c.is_whitespace() || c.is_control();
+        let (length, piece) = match first {
+            '\'' | '"' | '`' => {
+                let length = quoted_bytes(rest, first);
+                (length, Piece::Quoted(&rest[..length]))
+            }
+            '#' => (until("\n"), Piece::Comment(&rest[..until("\n")])),
+            '-' if after
+                .strip_prefix('-')
+                .is_some_and(|more| more.chars().next().is_none_or(is_space)) =>
+            {
+                (until("\n"), Piece::Comment(&rest[..until("\n")]))
+            }
+            '/' if after.strip_prefix('*').is_some_and(|text| !is_code(text)) => {
+                // The end is not `/*/`.
+                let end = after[1..].find("*/").map_or(rest.len(), |at| at + 4);
+                (end, Piece::Comment(&rest[..end]))
+            }
+            // Behind a word it is the colon of a label.
+            ':' if after.starts_with(starts_name) && !is_name(self.before) => {
+                let length = after.find(|c| !is_name(c)).unwrap_or(after.len());
+                (1 + length, Piece::Parameter(&after[..length]))
+            }
+            other => (other.len_utf8(), Piece::Other(other)),
+        };
+        self.before = rest[..length].chars().next_back().unwrap_or(first);
+        self.rest = &rest[length..];
+        Some(piece)
+    }
+}
+
+/// How long the quoted text is that `text` begins with. Of a doubled quote each half is a text.
+fn quoted_bytes(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    let end = text.char_indices().skip(1).find(|(_, c)| {
+        let is_end = *c == quote && !is_escaped;
+        is_escaped = *c == '\\' && quote != '`' && !is_escaped;
+        is_end
+    });
+    end.map_or(text.len(), |(at, _)| at + 1)
+}
+
+fn pieces(sql: &str) -> Pieces<'_> {
+    Pieces { rest: sql, before: ' ' }
+}
+
+/// The statement with `?` in place of each `:name`, and the names in order. What stands in quotes
+/// and comments stays; the `;` at the end goes.
+///
+/// # Errors
+/// Why it is no statement.
+pub(crate) fn named_parameters(sql: &str) -> Result<(String, Vec<String>), &'static str> {
     let mut out = String::with_capacity(sql.len());
     let mut names = Vec::new();
-    let mut quote = None;
-    let mut rest = sql.chars().peekable();
-    while let Some(c) = rest.next() {
-        match quote {
-            Some(open) => {
-                out.push(c);
-                if c == '\\' && open != '`' {
-                    out.extend(rest.next());
-                } else if c == open {
-                    quote = None;
-                }
+    let mut ends = Vec::new();
+    // What routines are made of ends in one too.
+    let has_several = matches!(&*verb(sql), "create" | "alter");
+    for piece in pieces(sql) {
+        let is_code =
+            !matches!(piece, Piece::Comment(_) | Piece::Other(' ' | '\t' | '\r' | '\n' | ';'));
+        if let Piece::Other(';') = piece {
+            ends.push(out.len());
+        } else if is_code && !ends.is_empty() {
+            if !has_several {
+                return Err("there are several statements; write each by itself");
             }
-            None if c == ':' && rest.peek().is_some_and(|c| c.is_ascii_alphabetic()) => {
-                let mut name = String::new();
-                while let Some(c) = rest.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
-                    name.push(c);
-                }
-                names.push(name);
+            ends.clear();
+        }
+        match piece {
+            Piece::Comment(text) | Piece::Quoted(text) => out.push_str(text),
+            Piece::Parameter(name) => {
+                names.push(name.to_owned());
                 out.push('?');
             }
-            None => {
-                quote = matches!(c, '\'' | '"' | '`').then_some(c);
-                out.push(c);
-            }
+            Piece::Other('?') => return Err("write :name where a parameter is to stand, not ?"),
+            Piece::Other(other) => out.push(other),
         }
     }
-    (out, names)
+    if tokens(sql).all(|token| token == ";") {
+        return Err("there is no statement in it");
+    }
+    for at in ends.into_iter().rev() {
+        out.remove(at);
+    }
+    Ok((out, names))
+}
+
+/// Words, quoted texts and single characters of a statement, without its comments.
+fn tokens(sql: &str) -> impl Iterator<Item = String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let mut all: Vec<String> = Vec::new();
+    let mut in_word = false;
+    for piece in pieces(sql) {
+        let joins = in_word;
+        in_word = matches!(piece, Piece::Other(c) if is_word(c));
+        match piece {
+            Piece::Comment(_) => {}
+            Piece::Other(c) if c.is_whitespace() => {}
+            Piece::Other(c) => match all.last_mut() {
+                Some(word) if joins && in_word => word.push(c),
+                Some(_) | None => all.push(c.to_string()),
+            },
+            Piece::Quoted(text) => all.push(text.trim_matches('`').to_owned()),
+            Piece::Parameter(name) => all.push(format!(":{name}")),
+        }
+    }
+    all.into_iter()
 }
 
 /// What a statement does: its first word.
 pub(crate) fn verb(sql: &str) -> String {
-    let word = sql.split(|c: char| !c.is_ascii_alphabetic());
-    let first = word.into_iter().find(|word| !word.is_empty());
-    first.unwrap_or("statement").to_ascii_lowercase()
+    let is_word = |token: &String| token.starts_with(|c: char| c.is_ascii_alphabetic());
+    let first = tokens(sql).find(is_word);
+    first.unwrap_or_else(|| "statement".to_owned()).to_ascii_lowercase()
+}
+
+/// The table that a statement creates in the session's schema.
+pub(crate) fn created_table(sql: &str) -> Option<String> {
+    let mut tokens = tokens(sql).peekable();
+    let mut is = |word: &str| tokens.next_if(|token| token.eq_ignore_ascii_case(word)).is_some();
+    if !is("create") {
+        return None;
+    }
+    let _is_anew = is("or") && is("replace");
+    if !is("table") {
+        return None;
+    }
+    let _is_lenient = is("if") && is("not") && is("exists");
+    let name = tokens.next()?;
+    (tokens.next()? != ".").then_some(name)
+}
+
+/// Does it begin or end a transaction?
+pub(crate) fn is_bracket(sql: &str) -> bool {
+    let mut words = tokens(sql).map(|token| token.to_ascii_lowercase());
+    match (words.next().as_deref(), words.next().as_deref()) {
+        (Some("begin" | "commit"), _) | (Some("start"), Some("transaction")) => true,
+        (Some("rollback"), next) => next != Some("to"),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -46,13 +175,66 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_found_outside_of_quotes() {
+    fn parameters_are_found_outside_of_quotes_and_comments() {
         let (sql, names) = named_parameters(
             "SELECT ':a', \":b\", `:c`, '\\':d', @x := 1 FROM t WHERE i = :id AND j=:last_2",
-        );
+        )
+        .unwrap();
         assert_eq!(names, ["id", "last_2"]);
         assert_eq!(sql, "SELECT ':a', \":b\", `:c`, '\\':d', @x := 1 FROM t WHERE i = ? AND j=?");
+        for (written, sql) in [
+            ("-- it's :no\nSELECT :a -- isn't :b", "-- it's :no\nSELECT ? -- isn't :b"),
+            ("# it's\r\nSELECT :a # :b", "# it's\r\nSELECT ? # :b"),
+            ("/* it's :b */ SELECT /*+ NO_ICP(t) */ :a", "/* it's :b */ SELECT /*+ NO_ICP(t) */ ?"),
+            ("SELECT /*/ '; :b */ :a", "SELECT /*/ '; :b */ ?"),
+            ("SELECT /*!80000 SQL_NO_CACHE :a */ 1", "SELECT /*!80000 SQL_NO_CACHE ? */ 1"),
+            ("SELECT 5--:a", "SELECT 5--?"),
+            ("SELECT 'it''s', 'a\\\\', :a", "SELECT 'it''s', 'a\\\\', ?"),
+            ("SELECT `\\`, :a", "SELECT `\\`, ?"),
+            ("SELECT :a;\n-- the end; really\n ", "SELECT ?\n-- the end; really\n "),
+            ("SELECT 'ö;', :a ;;", "SELECT 'ö;', ? "),
+            ("SELECT '?', :a # ?", "SELECT '?', ? # ?"),
+        ] {
+            assert_eq!(named_parameters(written), Ok((sql.to_owned(), vec!["a".to_owned()])));
+        }
+        let routine = "CREATE PROCEDURE p() top:LOOP SELECT 1; LEAVE top; END LOOP;";
+        let (sql, names) = named_parameters(routine).unwrap();
+        assert_eq!((sql.as_str(), names.len()), (routine.trim_end_matches(';'), 0));
+    }
+
+    #[test]
+    fn what_is_no_statement_is_told() {
+        for (written, word) in [
+            ("SELECT 1; SELECT 2", "several"),
+            ("SELECT * FROM t WHERE id = ?", ":name"),
+            (" -- nothing\n;", "no statement"),
+            ("", "no statement"),
+        ] {
+            assert!(named_parameters(written).unwrap_err().contains(word), "{written}");
+        }
+    }
+
+    #[test]
+    fn statements_are_known_by_their_words() {
         assert_eq!(verb("  (select 1)"), "select");
+        assert_eq!(verb("/* it's */ Update t"), "update");
         assert_eq!(verb(""), "statement");
+        for (sql, table) in [
+            ("create table sale (id INT)", Some("sale")),
+            ("-- the table `x`\nCREATE TABLE IF NOT EXISTS `the sale`(id INT)", Some("the sale")),
+            ("CREATE OR REPLACE TABLE a LIKE b", Some("a")),
+            ("CREATE TABLE other.sale (id INT)", None),
+            ("CREATE TEMPORARY TABLE sale (id INT)", None),
+            ("CREATE VIEW a AS SELECT 1", None),
+            ("INSERT INTO t VALUES ('create table a')", None),
+        ] {
+            assert_eq!(created_table(sql).as_deref(), table, "{sql}");
+        }
+        for sql in ["BEGIN", "start transaction read only", "-- x\nCommit;", "ROLLBACK"] {
+            assert!(is_bracket(sql), "{sql}");
+        }
+        for sql in ["ROLLBACK TO a", "START REPLICA", "SAVEPOINT a"] {
+            assert!(!is_bracket(sql), "{sql}");
+        }
     }
 }

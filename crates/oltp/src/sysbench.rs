@@ -6,10 +6,11 @@ use crate::script::{Constant, Script, ScriptCheck, ScriptStatement, ScriptTransa
 use base::{Random, Session, SessionError, SessionResult};
 use drive::TransactionInfo;
 use spec::OltpMix::{
-    self, PointSelect, PointSelectUniform, ReadOnly, ReadOnlyUniform, ReadWrite, ReadWriteUniform,
-    WriteOnly, WriteOnlyUniform,
+    self, Delete, Insert, PointSelect, PointSelectUniform, RandomPoints, RandomRanges, ReadOnly,
+    ReadOnlyUniform, ReadWrite, ReadWriteUniform, UpdateIndex, UpdateNonIndex, WriteOnly,
+    WriteOnlyUniform,
 };
-use spec::SbtestTables;
+use spec::{RandType, SbtestTables};
 use std::io::Write;
 
 /// Of the tables and rows: what is loaded under another one is another database.
@@ -17,6 +18,10 @@ pub(crate) const TABLES_VERSION: u32 = 1;
 /// Rows that a range query reads.
 const RANGE_SIZE: i64 = 100;
 const POINT_SELECTS: usize = 10;
+/// Values of k that a statement of `select_random_points` asks for, and ranges of the other.
+const RANDOM_VALUES: usize = 10;
+/// From the first to the last value of these ranges.
+const RANDOM_RANGE_DELTA: i64 = 5;
 /// Groups of digits in the columns c and pad.
 const C_GROUPS: u32 = 10;
 const PAD_GROUPS: u32 = 5;
@@ -34,14 +39,20 @@ pub(crate) fn types(mix: OltpMix) -> &'static [TransactionInfo] {
         ReadOnly | ReadOnlyUniform => const { &only("read_only", Some(0)) },
         WriteOnly | WriteOnlyUniform => const { &only("write_only", None) },
         PointSelect | PointSelectUniform => const { &only("point_select", Some(0)) },
+        UpdateIndex => const { &only("update_index", None) },
+        UpdateNonIndex => const { &only("update_non_index", None) },
+        Insert => const { &only("insert", None) },
+        Delete => const { &only("delete", None) },
+        RandomPoints => const { &only("random_points", Some(0)) },
+        RandomRanges => const { &only("random_ranges", Some(0)) },
     }
 }
 
 /// A transaction that is being put together.
 struct Builder {
     tables: SbtestTables,
-    /// Of ids: sysbench's --rand-type.
-    draw: fn(Span) -> Generator,
+    /// Of ids.
+    rand_type: RandType,
     generators: Vec<Generator>,
     steps: Vec<ScriptStatement>,
 }
@@ -60,7 +71,7 @@ impl Builder {
 
     fn id(&mut self) -> usize {
         let to = i64::from(self.tables.rows);
-        self.value((self.draw)(Span { from: 1, to }))
+        self.value(Generator::of(self.rand_type, Span { from: 1, to }))
     }
 
     /// A statement on a table; `{}` stands for its number.
@@ -83,7 +94,8 @@ impl Builder {
         }
     }
 
-    fn ranges(&mut self) {
+    fn reads(&mut self) {
+        self.point_selects(POINT_SELECTS);
         const RANGES: [(&str, &str, &str); 4] = [
             ("simple_range", "c", ""),
             ("sum_range", "SUM(k)", ""),
@@ -99,53 +111,101 @@ impl Builder {
         }
     }
 
-    fn writes(&mut self) {
+    fn index_update(&mut self) {
         let (table, id) = (self.table(), self.id());
         let sql = "UPDATE sbtest{} SET k=k+1 WHERE id=?";
         self.step("index_update", table, sql, vec![id]);
+    }
+
+    fn non_index_update(&mut self) {
         let (table, c) = (self.table(), self.value(Generator::DigitGroups(C_GROUPS)));
         let id = self.id();
         let sql = "UPDATE sbtest{} SET c=? WHERE id=?";
         self.step("non_index_update", table, sql, vec![c, id]);
-        let (table, id, k) = (self.table(), self.id(), self.id());
+    }
+
+    fn delete(&mut self, [table, id]: [usize; 2]) {
+        self.step("delete", table, "DELETE FROM sbtest{} WHERE id=?", vec![id]);
+    }
+
+    fn insert(&mut self, [table, id]: [usize; 2]) {
+        let k = self.id();
         let c = self.value(Generator::DigitGroups(C_GROUPS));
         let pad = self.value(Generator::DigitGroups(PAD_GROUPS));
-        self.step("delete", table, "DELETE FROM sbtest{} WHERE id=?", vec![id]);
         let sql = "INSERT INTO sbtest{} (id, k, c, pad) VALUES (?, ?, ?, ?)";
         self.step("insert", table, sql, vec![id, k, c, pad]);
+    }
+
+    fn writes(&mut self) {
+        self.index_update();
+        self.non_index_update();
+        let row = [self.table(), self.id()];
+        self.delete(row);
+        self.insert(row);
+    }
+
+    /// A statement on values of k, which these two scripts ask of the first table alone.
+    fn on_first(&mut self, kind: &'static str, sql: String, parameters: Vec<usize>) {
+        self.steps.push(ScriptStatement { kind, variants: vec![sql], picked_by: None, parameters });
+    }
+
+    fn random_points(&mut self) {
+        let values: Vec<usize> = (0..RANDOM_VALUES).map(|_| self.id()).collect();
+        let list = ["?"; RANDOM_VALUES].join(", ");
+        let sql = format!("SELECT id, k, c, pad FROM sbtest1 WHERE k IN ({list})");
+        self.on_first("random_points", sql, values);
+    }
+
+    fn random_ranges(&mut self) {
+        let mut values = Vec::new();
+        for _ in 0..RANDOM_VALUES {
+            let of = self.id();
+            values.extend([of, self.value(Generator::Offset { of, plus: RANDOM_RANGE_DELTA })]);
+        }
+        let ranges = ["k BETWEEN ? AND ?"; RANDOM_VALUES].join(" OR ");
+        let sql = format!("SELECT count(k) FROM sbtest1 WHERE {ranges}");
+        self.on_first("random_ranges", sql, values);
     }
 }
 
 /// The transactions of a mix on these tables.
-pub(crate) fn script(mix: OltpMix, tables: SbtestTables) -> Script {
-    let draw = match mix {
-        ReadWrite | ReadOnly | WriteOnly | PointSelect => Generator::Special,
-        ReadWriteUniform | ReadOnlyUniform | WriteOnlyUniform | PointSelectUniform => {
-            Generator::Uniform
-        }
-    };
-    let mut builder = Builder { tables, draw, generators: Vec::new(), steps: Vec::new() };
-    if matches!(mix, PointSelect | PointSelectUniform) {
-        builder.point_selects(1);
-    } else {
-        if !matches!(mix, WriteOnly | WriteOnlyUniform) {
-            builder.point_selects(POINT_SELECTS);
-            builder.ranges();
-        }
-        if !matches!(mix, ReadOnly | ReadOnlyUniform) {
+pub(crate) fn script(mix: OltpMix, rand_type: RandType, tables: SbtestTables) -> Script {
+    let mut builder = Builder { tables, rand_type, generators: Vec::new(), steps: Vec::new() };
+    match mix {
+        ReadWrite | ReadWriteUniform => {
+            builder.reads();
             builder.writes();
         }
+        ReadOnly | ReadOnlyUniform => builder.reads(),
+        WriteOnly | WriteOnlyUniform => builder.writes(),
+        PointSelect | PointSelectUniform => builder.point_selects(1),
+        UpdateIndex => builder.index_update(),
+        UpdateNonIndex => builder.non_index_update(),
+        Insert => {
+            // The server counts on where the id is 0.
+            let row = [builder.table(), builder.value(Generator::Uniform(Span::of(0)))];
+            builder.insert(row);
+        }
+        Delete => {
+            let row = [builder.table(), builder.id()];
+            builder.delete(row);
+        }
+        RandomPoints => builder.random_points(),
+        RandomRanges => builder.random_ranges(),
     }
+    let Builder { generators, steps, .. } = builder;
     let ends = |n: u32| format!("(SELECT MIN(id) + MAX(id) FROM sbtest{n})");
     let ends: Vec<String> = (1..=tables.count).map(ends).collect();
+    // Of the others nothing stays the same.
+    let keeps_rows = !matches!(mix, Insert | Delete);
     Script {
         types: types(mix),
-        transactions: vec![ScriptTransaction {
-            generators: builder.generators,
-            steps: builder.steps,
-        }],
-        checks: (1..=tables.count).map(|n| check(n, tables)).collect(),
-        constant: Some(Constant {
+        transactions: vec![ScriptTransaction { generators, steps }],
+        checks: match keeps_rows {
+            true => (1..=tables.count).map(|n| check(n, tables)).collect(),
+            false => Vec::new(),
+        },
+        constant: keeps_rows.then(|| Constant {
             what: "the first and the last id of each table",
             sql: format!("SELECT {}", ends.join(" + ")),
         }),
@@ -247,8 +307,7 @@ pub enum SbtestError {
 pub(crate) async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables, SbtestError> {
     let mut count = 0;
     for (name, comment) in tables_of(session).await? {
-        let number = name.strip_prefix("sbtest");
-        if number.is_none_or(|number| number.parse::<u32>().is_err()) {
+        if !is_sbtest(&name) {
             continue;
         }
         if comment == COMMENT_LOADING {
@@ -264,6 +323,12 @@ pub(crate) async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables,
         Ok(rows) if rows > 0 => Ok(SbtestTables { count, rows }),
         _ => Err(SbtestError::NoTables),
     }
+}
+
+/// Is it one of sysbench's tables, by its name?
+pub(crate) fn is_sbtest(table: &str) -> bool {
+    let number = table.strip_prefix("sbtest");
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// The tables of the session's schema with their comments.
@@ -286,7 +351,7 @@ mod tests {
     const TABLES: SbtestTables = SbtestTables { count: 3, rows: 1_000 };
 
     fn kinds(mix: OltpMix) -> Vec<&'static str> {
-        let script = script(mix, TABLES);
+        let script = script(mix, RandType::Special, TABLES);
         let steps = &script.transactions[0].steps;
         steps.iter().map(|step| step.kind).collect()
     }
@@ -300,14 +365,27 @@ mod tests {
         assert_eq!(kinds(ReadOnly), read_write[..14]);
         assert_eq!(kinds(WriteOnly), read_write[14..]);
         assert_eq!(kinds(PointSelect), ["point_select"]);
-        assert_eq!(script(ReadWrite, TABLES).prepared_statements(), 27);
+        assert_eq!(script(ReadWrite, RandType::Special, TABLES).prepared_statements(), 27);
+        for (mix, kind, prepared) in [
+            (UpdateIndex, "index_update", 3),
+            (UpdateNonIndex, "non_index_update", 3),
+            (Insert, "insert", 3),
+            (Delete, "delete", 3),
+            (RandomPoints, "random_points", 1),
+            (RandomRanges, "random_ranges", 1),
+        ] {
+            assert_eq!(kinds(mix), [kind]);
+            let script = script(mix, RandType::Special, TABLES);
+            assert_eq!(script.prepared_statements(), prepared);
+            assert_eq!(script.checks.is_empty(), matches!(mix, Insert | Delete));
+        }
     }
 
     #[test]
-    fn ids_are_drawn_uniformly_where_the_name_says_so() {
+    fn ids_are_drawn_as_the_type_says() {
         // Three of four special ids are in the middle hundredth.
-        let middle_share = |mix| {
-            let script = script(mix, TABLES);
+        let middle_share = |rand_type| {
+            let script = script(ReadOnly, rand_type, TABLES);
             let transaction = &script.transactions[0];
             let mut random = Random::new(1, &[]);
             let ids = (0..4_000).map(|_| {
@@ -316,28 +394,22 @@ mod tests {
             });
             ids.filter(|id| (490..=510).contains(id)).count() as f64 / 4_000.0
         };
-        for (special, uniform) in [
-            (ReadWrite, ReadWriteUniform),
-            (ReadOnly, ReadOnlyUniform),
-            (PointSelect, PointSelectUniform),
-            (WriteOnly, WriteOnlyUniform),
-        ] {
-            assert_eq!(kinds(special), kinds(uniform));
-            let (special, uniform) = (middle_share(special), middle_share(uniform));
-            assert!(special > 0.7 && uniform < 0.03, "{special} {uniform}");
-        }
+        let (special, uniform) = (middle_share(RandType::Special), middle_share(RandType::Uniform));
+        assert!(special > 0.7 && uniform < 0.03, "{special} {uniform}");
     }
 
     #[test]
     fn values_fit_their_statements() {
-        let script = script(ReadWrite, TABLES);
-        let transaction = &script.transactions[0];
-        let mut random = Random::new(1, &[]);
-        for _ in 0..1_000 {
-            let values = DrawnValues::drawn(&transaction.generators, &mut random);
-            for step in &transaction.steps {
-                let sql = &step.variants[step.variant(&values)];
-                assert_eq!(sql.matches('?').count(), step.parameters.len(), "{sql}");
+        for mix in OltpMix::ALL {
+            let script = script(mix, RandType::Special, TABLES);
+            let transaction = &script.transactions[0];
+            let mut random = Random::new(1, &[]);
+            for _ in 0..100 {
+                let values = DrawnValues::drawn(&transaction.generators, &mut random);
+                for step in &transaction.steps {
+                    let sql = &step.variants[step.variant(&values)];
+                    assert_eq!(sql.matches('?').count(), step.parameters.len(), "{sql}");
+                }
             }
         }
     }

@@ -128,6 +128,17 @@ impl<C: Connect + Sync> Proof for ScriptWorkload<C> {
     }
 }
 
+/// Says which statement the server refuses.
+fn naming(sql: &str, error: SessionError) -> SessionError {
+    match error {
+        SessionError::Server { code, sqlstate, message } => {
+            let message = format!("{message}; the statement is {}", sql.trim());
+            SessionError::Server { code, sqlstate, message }
+        }
+        other @ (SessionError::Lost(_) | SessionError::Unexpected(_)) => other,
+    }
+}
+
 /// A transaction with its values.
 pub struct Operation {
     transaction: usize,
@@ -193,7 +204,10 @@ impl<C: Connect> ScriptClient<C> {
                 for sql in &step.variants {
                     let id = match known.get(sql.as_str()) {
                         Some(id) => *id,
-                        None => self.session.prepare_kind(step.kind, sql).await?,
+                        None => {
+                            let prepared = self.session.prepare_kind(step.kind, sql).await;
+                            prepared.map_err(|error| naming(sql, error))?
+                        }
                     };
                     known.insert(sql, id);
                     variants.push(id);
@@ -202,7 +216,11 @@ impl<C: Connect> ScriptClient<C> {
             }
             self.prepared.push(steps);
         }
-        self.session.all_prepared().await
+        // What a CALL returns is known only when it is described.
+        match self.script.has_calls() {
+            true => Ok(()),
+            false => self.session.all_prepared().await,
+        }
     }
 
     /// One try; the error of the session behind what that makes of the try.

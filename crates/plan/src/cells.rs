@@ -398,7 +398,7 @@ mod tests {
         let load = |more: &str| PLAN.replace("warehouses = 10", more);
         let all = cells(&load("rate = ['80%', 500]\narrivals = 'uniform'\nhome = true")).unwrap();
         assert_eq!(all.len(), 2 * CELLS);
-        let open = all[0].what.load.rate.unwrap();
+        let open = all[0].what.load.rate.clone().unwrap();
         assert_eq!((open.rate, open.spacing), (Rate::OfCapacity(0.8), Spacing::Uniform));
         assert!(all[1].label().contains("rate=500/s") && all[1].what.load.home);
         assert_ne!(all[0].what.key(), all[1].what.key());
@@ -412,6 +412,8 @@ mod tests {
         for (more, at, word) in [
             ("arrivals = 'uniform'", "'uniform'", "add `rate`"),
             ("rate = 'fast'", "'fast'", "80%"),
+            ("rate = '0s:5,1m:fast'", "'0s:5,1m:fast'", "\"1m:fast\" is no time"),
+            ("rate = '0s:5,1m:9'\nwarmup = 'auto'", "'0s:5,1m:9'", "fixed"),
             ("terminals = 5", "5", "tpcc-spec"),
             ("inactive_warehouses = 5", "5", "tpcc-spec"),
             ("workload = 'tpcc-spec'\nhome = true", "true", "home warehouses anyway"),

@@ -32,6 +32,7 @@ pub(crate) const DIMENSIONS: [&str; 29] = [
     "tables",
     "table_size",
     "workload",
+    "rand_type",
     "style",
     "isolation",
     "connections",

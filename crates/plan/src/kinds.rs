@@ -8,8 +8,8 @@ use humantime::{format_duration, parse_duration};
 use serde_json::{Value, json};
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use spec::{
-    AccountFrom, Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, Rate, Scale,
-    Spacing, Style, Topology, Used, UsedShare, WorkloadKind, parse_precision,
+    AccountFrom, Dilate, Fault, Isolation, Length, PRECISION_LEAST, PRECISION_MOST, RandType, Rate,
+    Scale, Spacing, Style, Topology, Used, UsedShare, WorkloadKind, parse_precision,
 };
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -163,16 +163,18 @@ kinds! {
         quoted(&names_of_workloads()) + " or the path of a file that ends in .toml",
         json!({ "anyOf": [
             { "type": "string", "enum": names_of_workloads() },
-            { "type": "string", "pattern": "\\.toml$" },
+            { "type": "string", "pattern": "\\.toml$|^(oltp|select)_" },
         ] }),
         |text| {
             let unknown = |_| with_known("it is unknown", text, &names_of_workloads());
             let files = |error| unknown(error) + ", and files that end in .toml";
             text.parse().map_err(files)
         };
+    RandType: RandType, "a distribution, as `zipfian` or `zipfian:1.1`",
+        json!({ "type": "string" }), |text| text.parse::<RandType>();
     Rate: Rate,
-        "transactions per second like 500 or \"500/s\", or a share of what a closed loop does like \
-         \"80%\"",
+        "transactions per second like 500 or \"500/s\", a share of what a closed loop does like \
+         \"80%\", or rates that change like \"0s:500,60s:2000\" or \"sine:500..1500/60s\"",
         json!({ "type": ["string", "number"], "minLength": 1, "exclusiveMinimum": 0 }),
         |text| text.parse::<Rate>();
     Fault: Fault, quoted(&Fault::names()), json!({ "type": "string" }),

@@ -18,8 +18,8 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::{
-    AccountFrom, Dilate, Fault, Isolation, RampLimits, Rate, SbtestTables, Scale, Spacing, Style,
-    Topology, Used, WorkloadKind,
+    AccountFrom, Dilate, Fault, Isolation, RampLimits, RandType, Rate, SbtestTables, Scale,
+    Spacing, Style, Topology, Used, WorkloadKind,
 };
 use tpcc::schema::PARTITIONS_MAX;
 
@@ -218,11 +218,15 @@ options! {
     pub struct DriveOptions in "Load" {
         /// Workload: `tpcc` (transactions by the clauses, no waits), `tpcc-spec` (terminals with
         /// keying and think times), `tpcc-mysql` (the statements of that tool, with its
-        /// deviations), `sysbench-oltp`, `sysbench-oltp-read-only`, `sysbench-oltp-write-only`,
-        /// `sysbench-oltp-point-select` (the statements of sysbench 1.0.20; with `-uniform` behind
-        /// the name ids are drawn as by its --rand-type=uniform) or FILE.toml (transactions of your
-        /// own: docs/oltp.md) [default: tpcc]
+        /// deviations), `sysbench-oltp` and the other scripts of sysbench 1.0.20, by its names
+        /// (`oltp_read_only`, `oltp_update_index`, `select_random_points`: docs/oltp.md), or
+        /// FILE.toml (transactions of your own: docs/oltp.md) [default: tpcc]
         pub workload: Option<Given<WorkloadKind>> = "WORKLOAD";
+        /// Distribution of the ids that workloads of sysbench ask for, as its --rand-type:
+        /// `uniform`, `gaussian`, `special`, `pareto` or `zipfian`, the last two with their
+        /// parameter behind a colon where it is not sysbench's default (`zipfian:1.1`,
+        /// `pareto:0.2`) [default: special; uniform where the workload's name says so]
+        pub rand_type: Option<Given<RandType>> = "TYPE";
         /// Statement style: `statements` (one per round trip, as applications send them),
         /// `pipelined` (the same, sent together), `batched` (set-based, the fewest round trips) or
         /// `procedures` (stored procedures) [default: statements]
@@ -256,7 +260,9 @@ options! {
         /// Open loop: transactions of all types per second (500 or 500/s), which arrive whether a
         /// connection is free or not; or a share of what a closed loop does (80%), which is
         /// measured first: after a warm-up like `warmup`, until its throughput is steady and known
-        /// to 3 %, for 1 minute at most [default: a closed loop]
+        /// to 3 %, for 1 minute at most. Rates that change name times of the window
+        /// (`0s:1000,60s:4000`; the warm-up has the first), or a sine its lowest and highest rate
+        /// and its period (`sine:500..1500/60s`) [default: a closed loop]
         pub rate: Option<Given<Rate>> = "RATE";
         /// Spacing of the arrivals of `rate`: `poisson` (random, as independent users arrive) or
         /// `uniform` [default: poisson]

@@ -94,6 +94,7 @@ impl CellOptions {
             terminals: given(&self.load.terminals),
             home: given(&self.load.home).unwrap_or_default(),
             xa: given(&self.load.xa).unwrap_or_default(),
+            rand_type: given(&self.load.rand_type),
             rate: given(rate).map(|rate| OpenLoop { rate, spacing }),
             pauses: Pauses {
                 retry: given(&self.load.retry_pause).unwrap_or(by_default.pauses.retry),

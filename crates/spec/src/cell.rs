@@ -110,8 +110,9 @@ impl Cell {
 pub(crate) mod tests {
     use crate::{
         AccountFrom, Cell, Connections, DatabaseKind, Dilate, External, Fault, Isolation, Length,
-        Lengths, Load, Meters, OltpMix, OpenLoop, Place, Preset, Private, RampLimits, SbtestTables,
-        Scale, ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology, WorkloadKind,
+        Lengths, Load, Meters, OltpMix, OpenLoop, Place, Preset, Private, RampLimits, RandType,
+        SbtestTables, Scale, ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology,
+        WorkloadKind,
     };
     use base::{Dilation, Warehouses};
     use device::Role;
@@ -250,6 +251,8 @@ pub(crate) mod tests {
             with(|of| of.load.inactive_warehouses = 1),
             with(|of| of.load.terminals = Some(10)),
             with(|of| of.load.home = true),
+            with(|of| of.load.rand_type = Some(RandType::PARETO)),
+            with(|of| of.load.rand_type = Some(RandType::Pareto { h: 0.3 })),
             with(|of| of.load.xa = true),
             rate(Spacing::Poisson),
             rate(Spacing::Uniform),

@@ -3,11 +3,11 @@
 use crate::defaults;
 use crate::identity::as_text_or_none;
 use crate::ramp_limits::RampLimits;
+use crate::rand_type::RandType;
+use crate::rate::Rate;
 use crate::workload::WorkloadKind;
-use base::{Warehouses, limits, named};
+use base::{Warehouses, named};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 /// What is asked of a server, how, and by how many.
@@ -32,6 +32,9 @@ pub struct Load {
     /// Remote order lines and payments choose among the warehouses of all shards, by XA
     /// transactions.
     pub xa: bool,
+    /// How workloads of sysbench draw ids. None: as their names say.
+    #[serde(serialize_with = "as_text_or_none")]
+    pub rand_type: Option<RandType>,
     /// An open loop instead of a closed one.
     pub rate: Option<OpenLoop>,
     #[serde(flatten)]
@@ -62,6 +65,7 @@ impl Load {
             terminals: None,
             home: false,
             xa: false,
+            rand_type: None,
             rate: None,
             pauses: Pauses::default(),
             threads: None,
@@ -173,7 +177,7 @@ impl Connections {
 }
 
 /// Transactions that come when a schedule says.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpenLoop {
     pub rate: Rate,
     pub spacing: Spacing,
@@ -187,71 +191,5 @@ named! {
         Poisson = "poisson",
         /// Always the same.
         Uniform = "uniform",
-    }
-}
-
-/// How many transactions of all types come.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub enum Rate {
-    PerSecond(f64),
-    /// A share of what a closed loop does.
-    OfCapacity(f64),
-}
-
-/// Largest share of the capacity: what is beyond stands in the queue.
-const SHARE_MAX: f64 = 10.0;
-
-impl FromStr for Rate {
-    type Err = String;
-
-    /// `500`, `500/s` or `80%`.
-    fn from_str(text: &str) -> Result<Rate, String> {
-        let positive = |number: &str, most: f64| {
-            let value: Option<f64> = number.trim().parse().ok();
-            value.filter(|value| *value > 0.0 && *value <= most)
-        };
-        if let Some(percent) = text.strip_suffix('%') {
-            let most = SHARE_MAX * 100.0;
-            let share = positive(percent, most).map(|value| Rate::OfCapacity(value / 100.0));
-            let why = || format!("write a share of the capacity as 80%, above 0 and up to {most}%");
-            return share.ok_or_else(why);
-        }
-        let number = text.strip_suffix("/s").unwrap_or(text);
-        positive(number, limits::RATE_MAX_PER_S).map(Rate::PerSecond).ok_or_else(|| {
-            format!(
-                "write transactions per second as 500 or 500/s, above 0 and up to {}, or a \
-                     share of the capacity as 80%",
-                limits::RATE_MAX_PER_S
-            )
-        })
-    }
-}
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Rate::PerSecond(per_s) => write!(f, "{per_s}/s"),
-            Rate::OfCapacity(share) => write!(f, "{}%", share * 100.0),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Rate;
-
-    #[test]
-    fn rates_as_people_write_them() {
-        assert_eq!("500".parse(), Ok(Rate::PerSecond(500.0)));
-        assert_eq!("2.5/s".parse(), Ok(Rate::PerSecond(2.5)));
-        assert_eq!("80%".parse(), Ok(Rate::OfCapacity(0.8)));
-        for bad in
-            ["", "0", "-1", "nan", "inf", "fast", "5/min", "0%", "-3%", "1001%", "1e9", "%", "/s"]
-        {
-            assert!(bad.parse::<Rate>().is_err(), "{bad:?}");
-        }
-        for text in ["500/s", "2.5/s", "80%"] {
-            assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
-        }
     }
 }

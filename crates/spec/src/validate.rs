@@ -8,9 +8,10 @@ use crate::length::Length;
 use crate::load::{Connections, Load, Style};
 use crate::place::{Placement, Used, UsedShare};
 use crate::problem::Problem;
+use crate::rand_type::RandType;
 use crate::server::{PopulationSpec, Private, Server};
 use crate::topology::Topology;
-use crate::workload::{DatabaseKind, ScriptDatabase, WorkloadKind};
+use crate::workload::{DatabaseKind, ScriptDatabase, ScriptKind, WorkloadKind};
 use base::Warehouses;
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 
@@ -31,6 +32,11 @@ impl Cell {
         let is_none_left = self.load.warehouses.or(made).is_some_and(leaves_none);
         let why = "it leaves none of the warehouses with terminals; name fewer";
         Problem::when(is_none_left, "inactive_warehouses", why)?;
+        let Lengths { warmup, window, .. } = &self.lengths;
+        let changes = self.load.rate.as_ref().is_some_and(|open| open.rate.changes());
+        let why = "the times of a rate that changes are those of a fixed window behind a fixed \
+                   warm-up, and `auto` looks for a steady state; name both lengths";
+        Problem::when(changes && (warmup.is_auto || window.is_auto), "rate", why)?;
         validate_topology(self.server.topology(), &self.load)?;
         validate_xa(&self.server, &self.load)?;
         match &self.server {
@@ -64,6 +70,7 @@ impl Load {
             }
             WorkloadKind::TpccSpec => return self.validate_terminals(),
         }
+        self.validate_rand_type()?;
         let why = "a ramp raises the connections of a closed loop, and a rate makes the loop an \
                    open one; leave one of them out";
         Problem::when(self.rate.is_some() && self.connections.is_ramp(), "rate", why)?;
@@ -90,6 +97,29 @@ impl Load {
         Problem::when(self.home, "home", why)
     }
 
+    fn validate_rand_type(&self) -> Result<(), Problem> {
+        let why = match &self.workload {
+            WorkloadKind::Script(ScriptKind::SysbenchOltp(mix)) => match mix.rand_type() {
+                RandType::Uniform => {
+                    "the workload's name says that ids are drawn uniformly; leave \
+                                      one of them out"
+                }
+                RandType::Special
+                | RandType::Gaussian
+                | RandType::Pareto { .. }
+                | RandType::Zipfian { .. } => return Ok(()),
+            },
+            WorkloadKind::Script(ScriptKind::File(_)) => {
+                "a workload's file says itself how parameters are drawn; leave it out"
+            }
+            WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
+                "it is for workloads of sysbench, such as sysbench-oltp; use one of them, or leave \
+                 it out"
+            }
+        };
+        Problem::when(self.rand_type.is_some(), "rand_type", why)
+    }
+
     fn validate_terminals(&self) -> Result<(), Problem> {
         let why = "workload tpcc-spec asks as much as its terminals do, however many connections \
                    serve them; leave the ramp out and name connections, or raise the warehouses";
@@ -97,6 +127,7 @@ impl Load {
         let why = "a rate sets the pace of a workload without terminals, and tpcc-spec has its \
                    own; leave one of them out";
         Problem::when(self.rate.is_some(), "rate", why)?;
+        self.validate_rand_type()?;
         let why = "the terminals of workload tpcc-spec have home warehouses anyway; leave it out";
         Problem::when(self.home, "home", why)
     }

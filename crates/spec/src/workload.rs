@@ -1,5 +1,6 @@
 //! The workloads and their databases, with what is asked of both by name.
 
+use crate::rand_type::RandType;
 use base::named;
 use serde::Serialize;
 use std::fmt;
@@ -27,8 +28,7 @@ pub enum ScriptKind {
 }
 
 named! {
-    /// Which statements of sysbench's OLTP a transaction has, and how it draws their ids: by
-    /// `special`, or uniformly.
+    /// Which script of sysbench it is. Those in `Uniform` draw ids uniformly.
     #[derive(Serialize)]
     pub enum OltpMix {
         ReadWrite = "sysbench-oltp",
@@ -36,10 +36,40 @@ named! {
         WriteOnly = "sysbench-oltp-write-only",
         /// One SELECT by primary key, without BEGIN and COMMIT.
         PointSelect = "sysbench-oltp-point-select",
+        UpdateIndex = "sysbench-oltp-update-index",
+        UpdateNonIndex = "sysbench-oltp-update-non-index",
+        Insert = "sysbench-oltp-insert",
+        Delete = "sysbench-oltp-delete",
+        /// Rows of ten values of `k`.
+        RandomPoints = "sysbench-select-random-points",
+        /// A count over ten ranges of `k`.
+        RandomRanges = "sysbench-select-random-ranges",
         ReadWriteUniform = "sysbench-oltp-uniform",
         ReadOnlyUniform = "sysbench-oltp-read-only-uniform",
         WriteOnlyUniform = "sysbench-oltp-write-only-uniform",
         PointSelectUniform = "sysbench-oltp-point-select-uniform",
+    }
+}
+
+impl OltpMix {
+    /// How it draws ids where nothing else is asked for.
+    pub const fn rand_type(self) -> RandType {
+        match self {
+            OltpMix::ReadWriteUniform
+            | OltpMix::ReadOnlyUniform
+            | OltpMix::WriteOnlyUniform
+            | OltpMix::PointSelectUniform => RandType::Uniform,
+            OltpMix::ReadWrite
+            | OltpMix::ReadOnly
+            | OltpMix::WriteOnly
+            | OltpMix::PointSelect
+            | OltpMix::UpdateIndex
+            | OltpMix::UpdateNonIndex
+            | OltpMix::Insert
+            | OltpMix::Delete
+            | OltpMix::RandomPoints
+            | OltpMix::RandomRanges => RandType::Special,
+        }
     }
 }
 
@@ -150,7 +180,12 @@ impl FromStr for WorkloadKind {
             return Ok(WorkloadKind::Script(ScriptKind::File(text.to_owned())));
         }
         let named = WorkloadKind::named();
-        named.iter().find(|workload| workload.name() == text).cloned().ok_or_else(|| {
+        // `oltp_read_write` and the like: sysbench's own names.
+        let of_script =
+            text.contains('_').then(|| text.replace('_', "-").replace("-read-write", ""));
+        let of_script = of_script.map(|name| format!("sysbench-{name}"));
+        let is_meant = |name: &str| name == text || of_script.as_deref() == Some(name);
+        named.iter().find(|workload| is_meant(workload.name())).cloned().ok_or_else(|| {
             let names: Vec<&str> = named.iter().map(WorkloadKind::name).collect();
             format!(
                 "unknown workload {text:?}; known are {}, and files that end in {FILE_ENDING}",
@@ -177,6 +212,13 @@ mod tests {
         }
         let file = WorkloadKind::Script(ScriptKind::File("x/a.toml".to_owned()));
         assert_eq!("x/a.toml".parse(), Ok(file));
+        for (script, name) in [
+            ("oltp_read_write", "sysbench-oltp"),
+            ("oltp_update_non_index", "sysbench-oltp-update-non-index"),
+            ("select_random_points", "sysbench-select-random-points"),
+        ] {
+            assert_eq!(script.parse::<WorkloadKind>().unwrap().name(), name);
+        }
         let unknown = "tpch".parse::<WorkloadKind>().unwrap_err();
         assert!(unknown.contains("tpcc-spec"), "{unknown}");
     }

@@ -35,7 +35,9 @@ pub use client::TerminalClient;
 pub use counters::InputCounters;
 pub use database::{Contents, Database, InspectError};
 pub use input::{CustomerId, Input, InputSource, NewOrder, Transaction};
-pub use load::{LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport, load, load_part};
+pub use load::{
+    LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport, drop_database, load, load_part,
+};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::RunConstants;
 pub use schema::Table;

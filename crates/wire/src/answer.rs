@@ -1,7 +1,7 @@
 //! Decoding rows of the binary and the text protocol into cells.
 
 use crate::packet::{PacketReader, column_type as t, malformed};
-use base::{SessionError, SessionResult, SqlValue};
+use base::{SessionResult, SqlValue};
 
 /// What decoding needs to know of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,13 +88,13 @@ fn binary_cell(reader: &mut PacketReader<'_>, column: ColumnDefinition) -> Sessi
         t::LONG | t::INT24 if signed => i64::from(reader.u32()? as i32),
         t::LONG | t::INT24 => i64::from(reader.u32()?),
         t::LONGLONG if signed => reader.u64()? as i64,
-        t::LONGLONG => {
-            let bits = reader.u64()?;
-            let why = || format!("the integer {bits} is too large for this program");
-            i64::try_from(bits).map_err(|_| SessionError::Unexpected(why()))?
+        // Floating point, and integers that are too large, appear in no statement of ours; their
+        // bits pass as bytes would, so that the row stays readable. Dates are a length and that
+        // many bytes; nobody here looks inside.
+        t::LONGLONG if reader.rest().get(7).is_some_and(|high| *high > 0x7f) => {
+            return fixed_cell(reader, 8);
         }
-        // Floating point appears in no statement of ours; its bits pass as bytes would, so that the
-        // row stays readable. Dates are a length and that many bytes; nobody here looks inside.
+        t::LONGLONG => reader.u64()? as i64,
         t::FLOAT => return fixed_cell(reader, 4),
         t::DOUBLE => return fixed_cell(reader, 8),
         _ => return bytes_cell(reader),

@@ -130,7 +130,7 @@ pub(crate) fn param_type(param: &Param<'_>) -> u8 {
     match param {
         Param::Null => column_type::NULL,
         Param::Int(_) => column_type::LONGLONG,
-        Param::Cents(_) => column_type::NEWDECIMAL,
+        Param::Cents(_) | Param::Decimal(_) => column_type::NEWDECIMAL,
         Param::Text(_) => column_type::VAR_STRING,
         Param::Time(_) => column_type::DATETIME,
     }
@@ -142,7 +142,7 @@ pub(crate) fn put_param(out: &mut Vec<u8>, param: &Param<'_>) {
     match param {
         Param::Null => {}
         Param::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
-        Param::Text(text) => put_lenenc_bytes(out, text),
+        Param::Text(text) | Param::Decimal(text) => put_lenenc_bytes(out, text),
         Param::Cents(cents) => {
             let mut digits = [0u8; 24];
             let start = write_cents(&mut digits, cents.0);

@@ -13,7 +13,7 @@ use clap::Args;
 use device::Profile;
 use lab::{Job, Progress, SnapshotAsked, snapshot_of, start_server};
 use plan::{CellOptions, Given, MeanPrecision};
-use spec::{Cell, Rate, Server, WorkloadKind};
+use spec::{Cell, OpenLoop, Rate, Server, WorkloadKind};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -138,8 +138,9 @@ fn says_how_to_drive(arguments: &AdviseArguments) -> bool {
 
 /// Does the load say how much is done, whatever the server could do?
 fn is_paced(cell: &Cell) -> bool {
-    let rate = cell.load.rate.map(|of| of.rate);
-    cell.load.workload == WorkloadKind::TpccSpec || matches!(rate, Some(Rate::PerSecond(_)))
+    let is_share = |of: &OpenLoop| matches!(of.rate, Rate::OfCapacity(_));
+    let says = cell.load.rate.as_ref().is_some_and(|of| !is_share(of));
+    cell.load.workload == WorkloadKind::TpccSpec || says
 }
 
 /// A server that is there, under its own load.

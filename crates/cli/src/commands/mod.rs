@@ -6,6 +6,7 @@ pub mod compare;
 pub mod crash;
 pub mod demo;
 pub mod device;
+pub mod drop;
 pub mod export;
 mod images;
 pub mod installation;

@@ -89,6 +89,10 @@ const SAID: &[(&str, &[&str])] = &[
         "--workload my.toml --dsn mysql://me@h/s",
         &["load.workload = 'my.toml'", "server.dsn = 'mysql://me@h/s'"],
     ),
+    (
+        "--rand-type zipfian:1.1 --workload sysbench-oltp",
+        &["load.rand_type = 'zipfian:1.1'", "load.workload = 'sysbench-oltp'"],
+    ),
     ("--style batched", &["load.style = 'batched'"]),
     ("--isolation serializable", &["load.isolation = 'serializable'"]),
     ("--connections 5", &["load.connections = 5"]),
@@ -109,6 +113,7 @@ const SAID: &[(&str, &[&str])] = &[
     ),
     ("--retry-pause 0", &["load.retry_pause = 0"]),
     ("--retry-pause 10ms", &["load.retry_pause = '10ms'"]),
+    ("--rate 0s:5,1m:9", &["load.rate = '0s:5,1m:9'"]),
     ("--rate 80%", &["load.rate = '80%'"]),
     ("--arrivals uniform --rate 5", &["load.arrivals = 'uniform'", "load.rate = 5"]),
     ("--warmup auto:10m", &["load.warmup = 'auto:10m'"]),

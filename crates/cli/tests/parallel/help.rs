@@ -20,6 +20,7 @@ help_is_as_agreed! {
     mydyno_itself: [];
     demo: ["demo"];
     load: ["load"];
+    drop: ["drop"];
     run: ["run"];
     ramp: ["ramp"];
     check: ["check"];

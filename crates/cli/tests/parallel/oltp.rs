@@ -1,6 +1,8 @@
 //! Workloads beside TPC-C: sysbench's OLTP, and those of a file.
 
-use crate::support::{Mydyno, Server, directory, execute, mydyno, number, results, text, value};
+use crate::support::{
+    Mydyno, Server, directory, execute, float, list, mydyno, number, query, results, text, value,
+};
 use std::path::Path;
 use std::sync::LazyLock;
 use tempfile::TempDir;
@@ -51,10 +53,157 @@ fn sysbench_oltp_loads_runs_and_is_proven() {
         let mut errors = summary["errors"].as_array().unwrap().iter();
         assert!(errors.all(|error| error["code"] == "1213"), "{summary}");
     }
+    // sysbench's own names are taken, too. Rates that change are followed.
+    let all = ["oltp_update_index", "oltp_update_non_index", "select_random_points"];
+    for script in all.into_iter().chain(["select_random_ranges"]) {
+        run(&dsn, script).run().exits(0);
+    }
+    let zipfian = ["--warmup", "1", "--window", "2", "--rand-type", "zipfian:2"];
+    let rate = ["--rate", "0s:100,1s:300", "--arrivals", "uniform"];
+    let zipfian = command("run", &dsn, "oltp_point_select", &zipfian).and_args(rate);
+    let summary = zipfian.run().exits(0).json();
+    let setting = "SELECT value FROM cell_setting WHERE name = 'rand_type'";
+    assert_eq!(results(&WORK.path().join("mydyno.db"), setting), [["zipfian:2"]]);
+    assert_eq!(text(&summary, "/open_loop/rate_asked"), "0s:100,1s:300");
+    assert_eq!(float(&summary, "/open_loop/rate_per_s"), 200.0);
+    assert!(number(&summary, "/open_loop/offered").abs_diff(400) <= 1, "{summary}");
     execute(&dsn, ["DELETE FROM sbtest.sbtest2 WHERE id = 77"]);
     let checked = command("check", &dsn, "sysbench-oltp", &[]).run().exits(6);
     assert_eq!(checked.json()["checks"][1]["examples"][0], "4999, 1, 5000");
     run(&dsn, "tpcc").run().exits(4).says(&["mydyno load"]);
+    // These two leave other rows, and say so by no check.
+    for (script, grown) in [("oltp_insert", 1), ("oltp_delete", -1)] {
+        let rows = || value(&dsn, "SELECT COUNT(*) FROM sbtest1").parse::<i64>().unwrap();
+        let before = rows();
+        let summary = run(&dsn, script).run().exits(0).json();
+        assert!((rows() - before) * grown > 0 && list(&summary, "/checks").is_empty());
+    }
+    execute(&dsn, ["CREATE TABLE sbtest.sbtest9 (id INT PRIMARY KEY)"]);
+    let drop = || command("drop", &dsn, "sysbench-oltp", &[]).run();
+    drop().exits(4).says(&["sbtest9", "did not make"]);
+    execute(&dsn, ["DROP TABLE sbtest.sbtest9", "CREATE TABLE sbtest.sbtest_kept (id INT)"]);
+    let dropped = drop().exits(0).json();
+    assert_eq!(dropped["schemas"][0]["dropped"], serde_json::json!(["sbtest1", "sbtest2"]));
+    assert_eq!(value(&dsn, "SHOW TABLES"), "sbtest_kept");
+    assert_eq!(drop().exits(0).json()["schemas"][0]["dropped"], serde_json::json!([]));
+}
+
+/// Comments, quotes and values of all kinds; a table that another one refers to.
+const AS_PEOPLE_WRITE: &str = r#"
+[[setup]]
+sql = '''
+-- it's the customers' table
+CREATE TABLE IF NOT EXISTS `people` (
+  id INT PRIMARY KEY,  # the person's id
+  name VARCHAR(40) NULL, /* who's there? :nobody */
+  born DATE NULL, seen DATETIME NULL, paid DECIMAL(10,2) NULL, score DOUBLE, flag BIT(1), t TIME
+) ENGINE=InnoDB COMMENT 'the shop''s \\ people';
+'''
+
+[[setup]]
+sql = """create table pays (id INT AUTO_INCREMENT PRIMARY KEY, person INT,
+  FOREIGN KEY (person) REFERENCES people (id))"""
+
+[[setup]]
+sql = "DROP PROCEDURE IF EXISTS pay;"
+
+[[setup]]
+sql = """CREATE PROCEDURE pay(p INT)
+BEGIN INSERT INTO pays (person) VALUES (p); SELECT * FROM people WHERE id = p; END;"""
+
+[[setup]]
+sql = """INSERT INTO people
+  VALUES (:id, :name, :born, :seen, :paid, 1.5, b'1', '10:20:30'); -- that's one"""
+times = 300
+parameters.id = { sequence = { from = 1 } }
+parameters.name = { one_of = ["it's", "O\\Hara", "-- no :comment", { null = true }] }
+parameters.born = { one_of = [1999-12-31, { null = true }] }
+parameters.seen = { one_of = [2024-02-29T23:59:58] }
+parameters.paid = { one_of = [0.10, -12.75, 3] }
+
+[[transaction]]
+name = "look"
+statements = ["SELECT *  -- what's there\nFROM people /* the table */ WHERE id = :id; # done"]
+parameters.id = { pareto = { from = 1, to = 300 } }
+
+[[transaction]]
+name = "change"
+statements = [
+  "-- it's first\nSELECT paid FROM people WHERE id = :id FOR UPDATE;",
+  "UPDATE people SET seen = NOW(), name = :name WHERE id = :id",
+]
+parameters.id = { gaussian = { from = 1, to = 300 } }
+parameters.name = { one_of = ["x", { null = true }] }
+
+[[transaction]]
+name = "call"
+statements = ["CALL pay(:id)"]
+parameters.id = { zipfian = { from = 1, to = 300 } }
+
+[[check]]
+name = "paid"
+sql = "SELECT id FROM people WHERE paid NOT IN (0.1, -12.75, 3) -- nobody's\n;"
+"#;
+
+#[test]
+fn a_file_as_people_write_it_is_loaded_and_dropped_again() {
+    let dsn = SERVER.schema("people");
+    let path = WORK.path().join("people.toml");
+    std::fs::write(&path, AS_PEOPLE_WRITE).unwrap();
+    let file = path.to_str().unwrap();
+    let load = |more: &[&str]| command("load", &dsn, file, more).run();
+    load(&[]).exits(0);
+    let kinds = "SELECT COUNT(*), SUM(born IS NULL) BETWEEN 100 AND 200, COUNT(DISTINCT name), \
+                 COUNT(DISTINCT paid), MAX(seen) FROM people";
+    let loaded = query(&dsn, kinds);
+    assert_eq!(loaded, ["300|1|3|3|2024-02-29 23:59:58"]);
+    let names = "SELECT DISTINCT name FROM people ORDER BY name";
+    assert_eq!(query(&dsn, names), ["NULL", "-- no :comment", "it's", "O\\Hara"]);
+    let summary = run(&dsn, file).run().exits(0).json();
+    assert_eq!(list(&summary, "/errors").len(), 0, "{summary}");
+    let done = |name: &str| {
+        let pointer = format!("/transactions/{name}/committed");
+        number(&summary, &pointer)
+    };
+    assert!(["look", "change", "call"].iter().all(|name| done(name) > 10), "{summary}");
+
+    // Once more, also where a row refers to another one; the comment of a table stays.
+    load(&[]).exits(4).says(&["not empty", "--force"]);
+    load(&["--force"]).exits(0);
+    assert_eq!(query(&dsn, kinds), loaded);
+    let comment = "SELECT table_comment FROM information_schema.tables WHERE table_schema = \
+                   DATABASE() AND table_name = 'people'";
+    assert_eq!(value(&dsn, comment), "the shop's \\ people (mydyno)");
+    // A table of that name that somebody else made stays, and so does all else.
+    execute(&dsn, ["DROP TABLE people.pays", "CREATE TABLE people.pays (id INT PRIMARY KEY)"]);
+    let drop = || command("drop", &dsn, file, &[]).run();
+    let told = ["pays", "did not make"];
+    load(&["--force"]).exits(4).says(&told);
+    drop().exits(4).says(&told);
+    assert_eq!(query(&dsn, "SHOW TABLES"), ["pays", "people"]);
+    execute(&dsn, ["RENAME TABLE people.pays TO people.theirs"]);
+    assert_eq!(drop().exits(0).json()["schemas"][0]["dropped"], serde_json::json!(["people"]));
+    assert_eq!(query(&dsn, "SHOW TABLES"), ["theirs"]);
+}
+
+#[test]
+fn what_a_load_of_tpcc_made_is_dropped() {
+    let dsn = SERVER.schema("dropped");
+    let command = |name: &str, more: &[&str]| {
+        mydyno([name, "--json", "--dsn", &dsn]).and_args(more).in_directory(WORK.path()).run()
+    };
+    command("load", &["-w", "1"]).exits(0);
+    let lengths = ["--style", "procedures", "--warmup", "0", "--window", "1"];
+    command("run", &lengths).exits(0);
+    execute(&dsn, ["CREATE TABLE dropped.mine (id INT)"]);
+    let dropped = command("drop", &[]).exits(0).json();
+    // Nine tables, two that say what they are, and five procedures.
+    assert_eq!(list(&dropped, "/schemas/0/dropped").len(), 16, "{dropped}");
+    assert_eq!(query(&dsn, "SHOW TABLES"), ["mine"]);
+    execute(&dsn, ["CREATE TABLE dropped.stock (id INT)"]);
+    command("drop", &[]).exits(4).says(&["did not make (stock)"]);
+    let private = mydyno(["drop", "--engine", "mysql-8.0"]).in_directory(WORK.path()).run();
+    private.exits(2).says(&["mydyno server images --remove"]);
 }
 
 #[test]

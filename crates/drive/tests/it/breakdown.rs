@@ -178,7 +178,7 @@ fn pauses_before_a_retry_are_as_long_as_was_asked_for() {
 #[test]
 fn waiting_for_a_connection_is_no_statement() {
     // Each transaction takes 18 ms and more, so four connections end 222 a second at most.
-    let pace = Pace::Arrivals(Arrivals { per_s: 400.0, spacing: Spacing::Uniform });
+    let pace = Pace::Arrivals(Arrivals::steady(400.0, Spacing::Uniform));
     let (report, window) = drive(pace);
     let breakdown = &report.breakdowns[PAYMENT.index()];
     assert!(own_share(breakdown, &window) < 0.1);

@@ -164,7 +164,7 @@ fn a_window_in_which_nothing_ends_has_all_connections_in_flight() {
 #[test]
 fn an_open_loop_counts_what_waits_for_its_turn() {
     let fake = fake(2 * MS, vec![4_500 * MS..7_000 * MS]);
-    let arrivals = Arrivals { per_s: 200.0, spacing: Spacing::Uniform };
+    let arrivals = Arrivals::steady(200.0, Spacing::Uniform);
     let report = drive(&fake, Pace::Arrivals(arrivals), 4);
     are_silences(&report, &[2_500 * MS]);
     // 200 come in the last second, of which connections had four.
@@ -183,7 +183,7 @@ fn an_open_loop_counts_what_waits_for_its_turn() {
 /// Few come, and between them nothing is in flight.
 #[test]
 fn times_without_work_are_no_silences() {
-    let arrivals = Arrivals { per_s: 0.7, spacing: Spacing::Uniform };
+    let arrivals = Arrivals::steady(0.7, Spacing::Uniform);
     let report = drive(&fake(5 * MS, Vec::new()), Pace::Arrivals(arrivals), 3);
     are_silences(&report, &[]);
     all_time_is_known(&report, 3);

@@ -135,9 +135,8 @@ pub(crate) fn before(
     with_session(databases.first(), async |session| {
         let told = preflight::told(session).await?;
         let data_bytes = preflight::data_bytes(session, "table_schema = DATABASE()").await;
-        // How often the sessions of a run will have columns described. What a CALL returns is
-        // described always.
-        if load.style != Style::Procedures {
+        // How often the sessions of a run will have columns described.
+        if !fitted.has_calls {
             session.all_prepared().await.doing("agreeing on result metadata")?;
         }
         Ok(BeforeRun {

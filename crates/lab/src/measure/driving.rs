@@ -122,7 +122,7 @@ impl Measurement<'_, '_> {
         let Measurement { begun, job, .. } = self;
         let mut rates = RepeatResult::default();
         let mut earlier = None;
-        if let Some(OpenLoop { rate: Rate::OfCapacity(_), .. }) = self.cell.load.rate {
+        if let Some(OpenLoop { rate: Rate::OfCapacity(_), .. }) = &self.cell.load.rate {
             let (report, known) = self.capacity()?;
             let is_whole = report.aborted.is_none() && !report.interrupted;
             let Some(known) = known.filter(|_| is_whole) else {
@@ -134,9 +134,9 @@ impl Measurement<'_, '_> {
             earlier = Some(report);
         }
         let concurrency = begun.fitted.concurrency;
-        let pace = pacing::pace(&self.cell.load, concurrency, rates.capacity_per_s);
+        let pace = pacing::pace(self.cell, concurrency, rates.capacity_per_s);
         if let Pace::Arrivals(arrivals) = &pace {
-            rates.rate_per_s = Some(arrivals.per_s);
+            rates.rate_per_s = Some(arrivals.mean_per_s(self.cell.lengths.window.most));
         }
         let options = self.options(pace);
         job.tell(Progress::RunStarts {

@@ -5,7 +5,7 @@ use crate::error::{LabResult, unfit};
 use crate::measure::records::{phase_of, totals_of};
 use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Merge, Pace, RunReport, Times};
-use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
+use spec::{Cell, Connections, Length, Lengths, Load, OpenLoop, WorkloadKind, defaults};
 use std::time::Duration;
 use store::{PacedInterval, RepeatResult, ScheduleCounts, StoredRequirement, TimeKind, TimeRow};
 use tpcc::terminal_times::{TERMINALS_PER_WAREHOUSE, ceiling, terminals};
@@ -87,19 +87,18 @@ pub(crate) fn connections_most(load: &Load, loaded: Warehouses) -> LabResult<u32
 
 /// When the transactions of the run come; `capacity_per_s` is what a closed loop did, where that
 /// was asked.
-pub(crate) fn pace(load: &Load, concurrency: Concurrency, capacity_per_s: Option<f64>) -> Pace {
+pub(crate) fn pace(cell: &Cell, concurrency: Concurrency, capacity_per_s: Option<f64>) -> Pace {
     if let Some(count) = concurrency.terminals {
         return Pace::Terminals(terminals(count));
     }
-    match &load.rate {
+    match &cell.load.rate {
         None => Pace::Closed,
-        Some(OpenLoop { rate, spacing }) => Pace::Arrivals(Arrivals {
-            per_s: match rate {
-                Rate::PerSecond(per_s) => *per_s,
-                Rate::OfCapacity(share) => share * capacity_per_s.unwrap_or(0.0),
-            },
-            spacing: *spacing,
-        }),
+        Some(OpenLoop { rate, spacing }) => {
+            let (steps, period) = rate.steps(capacity_per_s.unwrap_or(0.0));
+            // Of a warm-up whose length is known: validated.
+            let lead = if rate.changes() { cell.lengths.warmup.most } else { Duration::ZERO };
+            Pace::Arrivals(Arrivals { steps, period, lead, spacing: *spacing })
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use drive::{Facts, Merge, Proof, RunReport, Schemas, TransactionInfo, Workload a
 use itertools::Itertools;
 use oltp::file::WorkloadFile;
 use oltp::{ScriptOptions, ScriptWorkload};
-use spec::{DatabaseKind, Isolation, Load, ScriptKind, WorkloadKind, defaults};
+use spec::{DatabaseKind, Isolation, Load, ScriptKind, Style, WorkloadKind, defaults};
 use std::iter;
 use std::sync::Arc;
 use store::{CellTransaction, StoredCheck, ThroughputMetric};
@@ -138,6 +138,8 @@ pub(crate) struct Fitted {
     pub(crate) tpcc: Option<Inspected>,
     /// Prepared ones that each connection holds.
     pub(crate) statements: u32,
+    /// What a CALL returns is not known when it is prepared, so answers are described.
+    pub(crate) has_calls: bool,
     /// The size of the database, where it is no TPC-C one.
     pub(crate) settings: Vec<(String, String)>,
     /// Tables whose storage engine has no transactions, each with it.
@@ -199,6 +201,7 @@ pub(crate) fn fit(
         ScriptKind::SysbenchOltp(_) => table.starts_with("sbtest"),
         ScriptKind::File(_) => true,
     };
+    let kind = (kind, load.rand_type);
     let look = async |session: &mut Connection| oltp::fit(kind, read_workload, session).await;
     let (script, database) = with_session(databases.first(), look)?;
     for other in databases.others() {
@@ -208,13 +211,14 @@ pub(crate) fn fit(
             ));
         }
     }
-    let statements = script.prepared_statements();
+    let (statements, has_calls) = (script.prepared_statements(), script.has_calls());
     let options = ScriptOptions { isolation: load.isolation, seed };
     let workload = ScriptWorkload::new(databases.clone(), Arc::new(script), options);
     Ok(Fitted {
         concurrency: Concurrency::without_terminals(load),
         tpcc: None,
         statements,
+        has_calls,
         settings: settings_of(&DatabaseKind::Script(database)),
         untransactional: schemas::untransactional(databases, is_own)?,
         workload: AnyWorkload::Script(workload),
@@ -279,6 +283,7 @@ fn fit_tpcc(
             true => tpcc_mysql::PREPARED_STATEMENTS,
             false => prepared_statements(load.style),
         },
+        has_calls: load.style == Style::Procedures,
         settings: options_of_tables.into_iter().collect(),
         untransactional: schemas::untransactional(databases, is_own)?,
         tpcc: Some(inspected),

@@ -136,7 +136,9 @@ fn cell_of_pilot(cell: &Cell, [warmup, window]: [Duration; 2]) -> Cell {
         let connections = limits.connections_max.min(CONNECTIONS_OF_RAMP);
         cell.load.connections = Connections::Fixed(connections);
     }
-    cell.load.rate = cell.load.rate.filter(|of| !matches!(of.rate, Rate::OfCapacity(_)));
+    if matches!(&cell.load.rate, Some(open) if matches!(open.rate, Rate::OfCapacity(_))) {
+        cell.load.rate = None;
+    }
     if let Server::Private(private) = &mut cell.server {
         private.fault = None;
     }

@@ -3,6 +3,7 @@
 pub(crate) mod changed;
 pub(crate) mod cluster;
 pub(crate) mod disk_space;
+pub(crate) mod dropping;
 pub(crate) mod instruments;
 pub(crate) mod kept;
 pub(crate) mod membership;

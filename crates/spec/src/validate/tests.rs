@@ -3,8 +3,9 @@
 use crate::cell::tests::cell;
 use crate::{
     Cell, Connections, DatabaseKind, Dilate, External, Fault, Length, Lengths, OF_REAL_DEVICES,
-    OltpMix, OpenLoop, Place, PopulationSpec, Preset, Private, RampLimits, SbtestTables, Scale,
-    ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology, Used, UsedShare, WorkloadKind,
+    OltpMix, OpenLoop, Place, PopulationSpec, Preset, Private, RampLimits, RandType, SbtestTables,
+    Scale, ScriptDatabase, ScriptKind, Server, Spacing, Style, Topology, Used, UsedShare,
+    WorkloadKind,
 };
 use base::limits::{AUTO_INTERVALS_MIN, CORES_MAX};
 use base::{Dilation, Warehouses};
@@ -108,6 +109,15 @@ fn workloads_take_what_they_have() {
         assert!(refused("style", &[workload, BATCHED]).contains("batched"));
         refused("home", &[workload, HOME]);
     }
+    let zipfian: Change = |cell| cell.load.rand_type = Some(RandType::ZIPFIAN);
+    let uniform: Change = |cell| {
+        cell.load.workload =
+            WorkloadKind::Script(ScriptKind::SysbenchOltp(OltpMix::ReadWriteUniform));
+    };
+    allowed(&[OLTP, zipfian]);
+    for workload in [MYSQL, FILE, SPEC, uniform] {
+        refused("rand_type", &[workload, zipfian]);
+    }
     let warehouses: Change = |cell| cell.load.warehouses = Some(Warehouses(2));
     allowed(&[warehouses]);
     allowed(&[MYSQL, warehouses]);
@@ -116,6 +126,22 @@ fn workloads_take_what_they_have() {
     allowed(&[HOME, BATCHED]);
     allowed(&[RATE]);
     refused("rate", &[RATE, RAMP]);
+    let steps: Change = |cell| {
+        let rate = "0s:5,1m:9".parse().unwrap();
+        cell.load.rate = Some(OpenLoop { rate, spacing: Spacing::Uniform });
+    };
+    allowed(&[steps]);
+    let long = Length::auto(Duration::from_secs(600));
+    for lengths in
+        [Lengths { warmup: long, ..cell().lengths }, Lengths { window: long, ..cell().lengths }]
+    {
+        let mut cell = cell();
+        cell.lengths = lengths;
+        steps(&mut cell);
+        assert_eq!(cell.validate().unwrap_err().option, "rate");
+        RATE(&mut cell);
+        assert_eq!(cell.validate(), Ok(()));
+    }
     refused("terminals", &[|cell| cell.load.terminals = Some(10)]);
     refused("inactive_warehouses", &[|cell| cell.load.inactive_warehouses = 1]);
 }

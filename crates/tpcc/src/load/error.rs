@@ -2,7 +2,7 @@
 
 use crate::database::{Database, InspectError};
 use crate::schema::Table;
-use base::{Exit, SessionError};
+use base::{Exit, SessionError, first_of};
 
 /// Why a load did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -18,10 +18,11 @@ pub enum LoadError {
     #[error("schema {schema:?} is not empty: it holds {what}; use another schema, or --force")]
     NotEmpty { schema: String, what: String },
     #[error(
-        "schema {schema:?} holds TPC-C tables that mydyno did not make, and mydyno drops only its \
-         own; drop them yourself or use another schema"
+        "schema {schema:?} holds TPC-C tables that mydyno did not make ({}), and mydyno drops only \
+         its own; drop them yourself or use another schema",
+        first_of(tables)
     )]
-    NotOurs { schema: String },
+    NotOurs { schema: String, tables: Vec<String> },
     #[error(
         "schema {schema:?} holds a part of another load ({}, seed {}, foreign keys {}, {} \
          partitions, {} key of HISTORY, table options {:?}); continue it with these, or use --force to start anew",

@@ -18,6 +18,7 @@ pub use error::LoadError;
 pub use plan::LoadPart;
 use plan::{LoadPlan, Task};
 use spec::PopulationSpec;
+pub use state::drop_database;
 use state::{PreparedSchema, prepare, require_alone};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -6,6 +6,7 @@ use crate::database::{
 };
 use crate::lock::{Lock, lock_name, take_lock};
 use crate::schema::{self, Table};
+use crate::transactions::procedures;
 use base::{Session, SessionResult, errors, first_of};
 use std::time::Duration;
 
@@ -35,12 +36,7 @@ pub(crate) async fn prepare<S: Session>(
     session: &mut S,
     options: &LoadOptions,
 ) -> Result<PreparedSchema, LoadError> {
-    let schema = database::schema_name(session).await?;
-    let unlocked = match take_lock(session, &lock_name(&schema), LOCK_WAIT).await? {
-        Lock::Held => None,
-        Lock::Busy => return Err(LoadError::Locked { schema }),
-        Lock::Forbidden(why) => Some(why),
-    };
+    let (schema, unlocked) = locked(session).await?;
     let demanded = database::demands_primary_keys(session).await?;
     let population = options.population();
     let mut wanted = Database {
@@ -68,6 +64,45 @@ pub(crate) async fn prepare<S: Session>(
     })?;
     let is_local_infile = allows_local_infile(session).await?;
     Ok(PreparedSchema { existing, is_local_infile, history_key: wanted.history_key, unlocked })
+}
+
+/// Takes the lock of the schema's load; the schema, and why there is no lock, where the server has
+/// none.
+async fn locked<S: Session>(session: &mut S) -> Result<(String, Option<String>), LoadError> {
+    let schema = database::schema_name(session).await?;
+    // It waits while others load.
+    session.query("SET SESSION autocommit = 1, wait_timeout = 2147483").await?;
+    match take_lock(session, &lock_name(&schema), LOCK_WAIT).await? {
+        Lock::Held => Ok((schema, None)),
+        Lock::Busy => Err(LoadError::Locked { schema }),
+        Lock::Forbidden(why) => Ok((schema, Some(why))),
+    }
+}
+
+/// Drops what mydyno made of a TPC-C database, and says which tables and procedures there were.
+///
+/// # Errors
+/// [`LoadError::Locked`], [`LoadError::NotOurs`], and whatever the server refuses.
+pub async fn drop_database<S: Session>(session: &mut S) -> Result<Vec<String>, LoadError> {
+    let (schema, _) = locked(session).await?;
+    match database::contents(session).await {
+        Err(InspectError::BadMeta { .. }) => {}
+        contents => match contents? {
+            Contents::Empty | Contents::Ours(..) => {}
+            Contents::Foreign { .. } => return Err(not_ours(schema, &[])),
+            Contents::Other { missing, .. } if missing.len() < Table::ALL.len() => {
+                return Err(not_ours(schema, &missing));
+            }
+            Contents::Other { .. } => return Ok(Vec::new()),
+        },
+    }
+    let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
+    let answer = session.query(sql).await?;
+    let mut dropped: Vec<String> = answer.rows().map(|row| row.text(0)).collect();
+    dropped.retain(|table| our_tables().any(|ours| ours.eq_ignore_ascii_case(table)));
+    drop_ours(session).await?;
+    dropped.extend(procedures::uninstall(session).await?);
+    Ok(dropped)
 }
 
 /// Is LOAD DATA LOCAL allowed?
@@ -136,9 +171,9 @@ async fn decide<S: Session>(
             }
             Ok(Some(database::loaded_chunks(session).await?))
         }
-        Contents::Foreign { .. } => Err(LoadError::NotOurs { schema }),
+        Contents::Foreign { .. } => Err(not_ours(schema, &[])),
         Contents::Other { missing, .. } if missing.len() < Table::ALL.len() => {
-            Err(LoadError::NotOurs { schema })
+            Err(not_ours(schema, &missing))
         }
         Contents::Other { tables, .. } if !options.force => Err(LoadError::NotEmpty {
             schema,
@@ -146,6 +181,18 @@ async fn decide<S: Session>(
         }),
         Contents::Other { .. } => Ok(None),
     }
+}
+
+/// All tables of TPC-C but those that are missing are another's.
+fn not_ours(schema: String, missing: &[&str]) -> LoadError {
+    let there = Table::ALL.iter().map(|table| table.name()).filter(|name| !missing.contains(name));
+    LoadError::NotOurs { schema, tables: there.map(str::to_owned).collect() }
+}
+
+/// The tables of a load, children before parents, and those that say what it was.
+fn our_tables() -> impl Iterator<Item = &'static str> {
+    let tables = Table::ALL.iter().rev().map(|table| table.name());
+    tables.chain(["mydyno_load", "mydyno_meta"])
 }
 
 /// Makes every table be there: all anew, or those that a load, killed while it created them, still
@@ -179,8 +226,7 @@ async fn drop_ours<S: Session>(session: &mut S) -> SessionResult<()> {
         other => other?,
     }
     session.query("SET SESSION foreign_key_checks = 0").await?;
-    let tables = Table::ALL.iter().rev().map(|table| table.name());
-    for table in tables.chain(["mydyno_load", "mydyno_meta"]) {
+    for table in our_tables() {
         session.query(&format!("DROP TABLE IF EXISTS {table}")).await?;
     }
     session.query("SET SESSION foreign_key_checks = 1").await?;

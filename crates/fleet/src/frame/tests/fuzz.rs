@@ -60,7 +60,7 @@ fn orders() -> Vec<ToFollower> {
         workers: 1,
         window: Duration::from_nanos(1),
         interval: Duration::from_nanos(1),
-        pace: Pace::Arrivals(Arrivals { per_s: 5.0, spacing: Spacing::Uniform }),
+        pace: Pace::Arrivals(Arrivals::steady(5.0, Spacing::Uniform)),
         seed: 1,
         ..RunOptions::default()
     };

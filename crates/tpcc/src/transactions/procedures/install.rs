@@ -90,6 +90,23 @@ async fn install_missing<S: Session>(session: &mut S) -> Result<bool, InstallErr
     Ok(made)
 }
 
+/// Drops the procedures that mydyno made, and says which there were.
+///
+/// # Errors
+/// Where the server refuses.
+pub(crate) async fn uninstall<S: Session>(session: &mut S) -> SessionResult<Vec<String>> {
+    let sql = format!(
+        "SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE() \
+         AND routine_type = 'PROCEDURE' AND routine_name LIKE '{PREFIX}%' AND routine_comment LIKE \
+         'mydyno %'"
+    );
+    let made: Vec<String> = session.query(&sql).await?.rows().map(|row| row.text(0)).collect();
+    for name in &made {
+        session.query(&format!("DROP PROCEDURE `{name}`")).await?;
+    }
+    Ok(made)
+}
+
 /// What follows the type of a text, so that it is compared with `c_last` as it is: another tool may
 /// have chosen another character set or collation than mydyno does.
 async fn type_of_names<S: Session>(session: &mut S) -> SessionResult<String> {

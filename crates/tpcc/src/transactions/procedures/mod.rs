@@ -4,6 +4,7 @@
 mod install;
 mod text;
 
+pub(crate) use install::uninstall;
 pub use install::{InstallError, install};
 
 use crate::input::{
