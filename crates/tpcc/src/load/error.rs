@@ -25,7 +25,8 @@ pub enum LoadError {
     NotOurs { schema: String, tables: Vec<String> },
     #[error(
         "schema {schema:?} holds a part of another load ({}, seed {}, foreign keys {}, {} \
-         partitions, {} key of HISTORY, table options {:?}); continue it with these, or use --force to start anew",
+         partitions, {} key of HISTORY, table options {:?}); continue it with these, or use \
+         --force to start anew",
         rows_of(found), found.seed.unwrap_or_default(),
         if found.foreign_keys { "on" } else { "off" },
         found.partitions,
