@@ -216,11 +216,7 @@ impl<C: Connect> ScriptClient<C> {
             }
             self.prepared.push(steps);
         }
-        // What a CALL returns is known only when it is described.
-        match self.script.has_calls() {
-            true => Ok(()),
-            false => self.session.all_prepared().await,
-        }
+        self.session.all_prepared().await
     }
 
     /// One try; the error of the session behind what that makes of the try.

@@ -8,7 +8,7 @@ pub(crate) const VARIABLE: &str = "set.";
 
 /// The options that may have a list, in the order of the matrix: the values of the last one change
 /// fastest.
-pub(crate) const DIMENSIONS: [&str; 29] = [
+pub(crate) const DIMENSIONS: [&str; 30] = [
     "dsn",
     "topology",
     "engine",

@@ -1,7 +1,7 @@
 //! Decoding rows of the binary and the text protocol into cells.
 
 use crate::packet::{PacketReader, column_type as t, malformed};
-use base::{SessionResult, SqlValue};
+use base::{SessionError, SessionResult, SqlValue};
 
 /// What decoding needs to know of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

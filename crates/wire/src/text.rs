@@ -71,6 +71,7 @@ fn put_literal(out: &mut Vec<u8>, param: &Param<'_>) {
             let start = write_cents(&mut digits, cents.0);
             out.extend_from_slice(&digits[start..]);
         }
+        Param::Decimal(digits) => out.extend_from_slice(digits),
         // What a backslash means is for the server's sql_mode to say.
         Param::Text(text) if text.contains(&b'\\') || text.contains(&0) => {
             let mut hex = String::from("x'");

@@ -136,7 +136,7 @@ pub(crate) fn before(
         let told = preflight::told(session).await?;
         let data_bytes = preflight::data_bytes(session, "table_schema = DATABASE()").await;
         // How often the sessions of a run will have columns described.
-        if !fitted.has_calls {
+        if !fitted.has_calls && !load.no_prepare {
             session.all_prepared().await.doing("agreeing on result metadata")?;
         }
         Ok(BeforeRun {

@@ -9,6 +9,7 @@ fn database() -> Database {
         c_load: Some(9),
         foreign_keys: true,
         partitions: 3,
+        table_options: None,
         history_key: true,
         driven_by_tpcc_mysql: false,
     }
@@ -263,10 +264,11 @@ fn a_database_of_another_tool_is_taken_where_it_is_whole() {
         c_load: None,
         foreign_keys: true,
         partitions: 8,
+        table_options: None,
         history_key: true,
         driven_by_tpcc_mysql: false,
     };
-    assert_eq!(foreign_with(vec![last_rows()]), Ok(whole));
+    assert_eq!(foreign_with(vec![last_rows()]), Ok(whole.clone()));
     let plain = ["referential_constraints", "information_schema.partitions", "table_constraints"];
     let plain = plain.map(|of| (of, Reply::row(0))).into_iter().chain([last_rows()]).collect();
     let wanted = Database { foreign_keys: false, partitions: 0, history_key: false, ..whole };

@@ -70,8 +70,6 @@ pub(crate) async fn prepare<S: Session>(
 /// none.
 async fn locked<S: Session>(session: &mut S) -> Result<(String, Option<String>), LoadError> {
     let schema = database::schema_name(session).await?;
-    // It waits while others load.
-    session.query("SET SESSION autocommit = 1, wait_timeout = 2147483").await?;
     match take_lock(session, &lock_name(&schema), LOCK_WAIT).await? {
         Lock::Held => Ok((schema, None)),
         Lock::Busy => Err(LoadError::Locked { schema }),

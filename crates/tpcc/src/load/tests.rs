@@ -11,6 +11,7 @@ fn options() -> LoadOptions {
         shard: None,
         foreign_keys: false,
         partitions: 0,
+        table_options: None,
         seed: 7,
     };
     LoadOptions { population, threads: 2, history_key: false, force: false }

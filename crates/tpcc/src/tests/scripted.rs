@@ -157,7 +157,7 @@ fn shown(param: &Param<'_>) -> String {
         Param::Null => "NULL".to_owned(),
         Param::Int(value) => value.to_string(),
         Param::Cents(amount) => amount.to_string(),
-        Param::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
+        Param::Decimal(text) | Param::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
         Param::Time(DateTime { year, month, day, hour, minute, second }) => {
             format!("{year}-{month}-{day} {hour}:{minute}:{second}")
         }

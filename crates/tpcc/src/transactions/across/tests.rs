@@ -21,6 +21,7 @@ fn shard(range: WarehouseRange) -> Database {
         c_load: Some(7),
         foreign_keys: false,
         partitions: 0,
+        table_options: None,
         history_key: false,
         driven_by_tpcc_mysql: false,
     }
