@@ -39,8 +39,8 @@ document! {
 }
 
 document! {
-    /// A time in which transactions were in flight, or failed, and none ended well, of more than 1 s
-    /// (0.1 s with failures) and ten median response times.
+    /// A time in which transactions were in flight, or failed, and none ended well, of more than
+    /// 1 s (0.1 s with failures) and ten median response times.
     pub struct SilenceSummary from (silence: StoredSilence, window_start_ns: u64);
     let from_window = |at_ns: u64| (at_ns as f64 - window_start_ns as f64) / 1e9;
     let ns = silence.end_offset_ns.saturating_sub(silence.start_offset_ns);

@@ -206,8 +206,8 @@ mod tests {
         assert_eq!(
             told[..2],
             [
-                "recovery took 0.2 s: nothing was committed from 5.0 s to 5.2 s of the window, with \
-                 48 transactions or reconnects that failed",
+                "recovery took 0.2 s: nothing was committed from 5.0 s to 5.2 s of the window, \
+                 with 48 transactions or reconnects that failed",
                 "nothing was committed from 12.5 s to the end and for 0.5 s after it (2.0 s), with \
                  48 transactions or reconnects that failed",
             ]

@@ -142,8 +142,9 @@ row! {
         pub lost_ns: u64,
     }
 
-    /// A time in which transactions were in flight, or failed, and none ended well, of more than 1 s
-    /// (0.1 s with failures) and ten median response times. It lies in the window at least in part.
+    /// A time in which transactions were in flight, or failed, and none ended well, of more than
+    /// 1 s (0.1 s with failures) and ten median response times. It lies in the window at least in
+    /// part.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct StoredSilence in "silence" by "ordinal" {
         /// From the start of the run; it may begin before the window.
