@@ -8,6 +8,7 @@
 //! error, and gigabytes are never copied by accident.
 
 use crate::builds::ServerBuild;
+use crate::catalogue;
 use crate::error::io_at;
 use crate::install::interpreter;
 use crate::install::suite::loader_in;
@@ -94,11 +95,16 @@ pub fn require_provider(build: &ServerBuild) -> ServerResult<PathBuf> {
         )));
     }
     below(&build.basedir).ok_or_else(|| {
+        let todo = match catalogue::engine(&build.engine) {
+            Ok(engine) if engine.has_galera() => {
+                format!("run `mydyno server install {}`", engine.name)
+            }
+            Ok(_) | Err(_) => "take mariadb-10.11".to_owned(),
+        };
         refuse(format!(
-            "Galera's library, libgalera_smm.so, does not lie below {}; run `mydyno server install \
-             {}`, or install the package galera-4 where the server is the machine's own",
-            build.basedir.display(),
-            build.engine
+            "Galera's library, libgalera_smm.so, does not lie below {}; {todo}, or install the \
+             package galera-4 where the server is the machine's own",
+            build.basedir.display()
         ))
     })
 }

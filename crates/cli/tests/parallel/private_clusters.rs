@@ -194,6 +194,7 @@ fn what_cannot_be_a_cluster_is_refused_before_anything_starts() {
     for (engine, topology, set, says) in [
         ("mysql-5.7", "multi-primary", "sync_binlog=1", "Galera is part of MariaDB; take mariadb"),
         ("xtradb-5.6", "multi-primary", "sync_binlog=1", "Galera 4 came with MariaDB 10.4"),
+        ("mariadb-11.4", "multi-primary", "sync_binlog=1", "take mariadb-10.11, or install"),
         ("mariadb-10.11", "multi-primary", "wsrep_on=OFF", "mydyno sets it for the nodes"),
         ("mysql-5.7", "primary-replicas", "gtid-mode=OFF", "mydyno sets it for a primary"),
     ] {

@@ -255,6 +255,18 @@ mod tests {
     }
 
     #[test]
+    fn an_engine_that_no_registry_has_comes_from_its_vendors_archive() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        let said = install(&home, "mysql-8.4", None, &mut |_| {}).unwrap_err().to_string();
+        assert!(said.contains("download mysql-8.4.N-linux-glibc2.28-x86_64.tar.xz from"), "{said}");
+        assert!(said.contains("mydyno server install mysql-8.4 --from FILE"), "{said}");
+        let archive = vendor_archive(temp.path(), "a.tar.gz", "8.4.7");
+        let build = install(&home, "mysql-8.4", Some(&archive), &mut |_| {}).unwrap();
+        assert_eq!((&*build.engine, &*build.version), ("mysql-8.4", "8.4.7"));
+    }
+
+    #[test]
     fn a_wrong_or_broken_archive_is_refused() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("home")).unwrap();
