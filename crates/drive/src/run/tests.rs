@@ -136,6 +136,7 @@ fn silences_of_the_window_are_kept() {
         to_ns: to_s * S,
         busy_from_ns: from_s * S,
         in_flight: 1,
+        is_over: true,
         ..Silence::default()
     };
     let all =

@@ -76,7 +76,7 @@ fn servers_that_stood_still_are_named() {
     (evidence[2].silence_s, evidence[2].is_too_short) = (Some(4.96), true);
     let answer = LabAnswer::of(&lab, &evidence);
     let said = |words: &str| answer.limits.iter().any(|limit| limit.starts_with(words));
-    assert!(said("For up to 5.0 s nothing ended in windows of "), "{:#?}", answer.limits);
+    assert!(said("For up to 5.0 s nothing ended well in windows of "), "{:#?}", answer.limits);
     assert!(said("Windows of "), "{:#?}", answer.limits);
 }
 
