@@ -41,6 +41,8 @@ pub const UNKNOWN_STORAGE_ENGINE: u16 = 1286;
 pub const OPTION_PREVENTS_STATEMENT: u16 = 1290;
 /// Galera: a write set of another node aborted the statement. Elsewhere: KILL QUERY.
 pub const QUERY_INTERRUPTED: u16 = 1317;
+/// A table was altered since the transaction's snapshot.
+pub const TABLE_DEF_CHANGED: u16 = 1412;
 /// Tables were opened anew, again and again, while the statement was about to run.
 pub const NEED_REPREPARE: u16 = 1615;
 /// A system table that an upgrade left as it was.

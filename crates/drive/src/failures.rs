@@ -53,6 +53,7 @@ fn kind_of(code: u16, error: &SessionError) -> FailureKind {
         | errors::ERROR_DURING_COMMIT
         | errors::QUERY_INTERRUPTED
         | errors::NEED_REPREPARE
+        | errors::TABLE_DEF_CHANGED
         | errors::TRANSACTION_ROLLBACK_DURING_COMMIT => FailureKind::Conflict,
         errors::UNKNOWN_COM_ERROR
         | errors::SERVER_SHUTDOWN
@@ -108,7 +109,7 @@ mod tests {
         };
         assert_eq!(kind(1213), FailureKind::Deadlock);
         assert_eq!(kind(1205), FailureKind::LockWaitTimeout);
-        for code in [1020, 1180, 1317, 1615, 3101] {
+        for code in [1020, 1180, 1317, 1412, 1615, 3101] {
             assert_eq!(kind(code), FailureKind::Conflict, "{code}");
         }
         for code in [1047, 1053, 1927, 2003, 2006, 2013, 3032, 9001, 9002, 9004] {

@@ -23,8 +23,8 @@ impl Failures {
     }
 
     /// Those of them that were in this part of the time, as far as that is known.
-    fn within(self, from_ns: u64, to_ns: u64) -> Failures {
-        match self.first_ns <= to_ns && self.last_ns >= from_ns {
+    fn within(self, time_ns: &Range<u64>) -> Failures {
+        match self.first_ns <= time_ns.end && self.last_ns >= time_ns.start {
             true => self,
             false => Failures::default(),
         }
@@ -85,8 +85,8 @@ impl Silence {
             busy_from_ns: self.busy_from_ns.min(other.busy_from_ns).clamp(from_ns, to_ns),
             in_flight: self.in_flight + other.in_flight,
             failures: {
-                let mut failures = self.failures.within(from_ns, to_ns);
-                failures.merge(&other.failures.within(from_ns, to_ns));
+                let mut failures = self.failures.within(&(from_ns..to_ns));
+                failures.merge(&other.failures.within(&(from_ns..to_ns)));
                 failures
             },
             is_over: false,

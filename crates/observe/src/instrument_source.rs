@@ -16,8 +16,8 @@ use store::MetricKind::Counter;
 use store::MetricSource::{Process, Server};
 use wire::{ConnectOptions, Connection, Connector, OpenConnections};
 
-/// A reading takes the longer, the more threads and instruments there are: it is followed by so many
-/// times as long without one.
+/// A reading takes the longer, the more threads and instruments there are: it is followed by so
+/// many times as long without one.
 const REST: u32 = 5;
 
 /// A server that is driven over connections that are known.

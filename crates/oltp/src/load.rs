@@ -282,8 +282,8 @@ impl RowSource for OneFill<'_> {
     }
 }
 
-/// Where the server does not take files: statements below any `max_allowed_packet` that a server runs
-/// with. No value needs escaping.
+/// Where the server does not take files: statements below any `max_allowed_packet` that a server
+/// runs with. No value needs escaping.
 async fn insert<S: Session>(session: &mut S, table: &str, lines: &[u8]) -> SessionResult<u64> {
     const STATEMENT_BYTES: usize = 48 << 10;
     let text = String::from_utf8_lossy(lines);

@@ -231,8 +231,8 @@ options! {
         /// `pipelined` (the same, sent together), `batched` (set-based, the fewest round trips) or
         /// `procedures` (stored procedures) [default: statements]
         pub style: Option<Given<Style>> = "STYLE";
-        /// Send the statements as text with their values, instead of having the server prepare them:
-        /// for proxies that do not, and for comparisons [default: false]
+        /// Send the statements as text with their values, instead of having the server prepare
+        /// them: for proxies that do not, and for comparisons [default: false]
         #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         pub no_prepare: Option<Given<Flag>> = "BOOL";
         /// Isolation level of the sessions: `repeatable-read`, `serializable`, or `read-committed`

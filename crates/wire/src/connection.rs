@@ -421,7 +421,7 @@ impl Connection {
             let end = self.output.len();
             // The head of a packet takes the place of bytes that the packet before has sent.
             for head in (0..end - 4).step_by(FILE_PACKET_BYTES) {
-                self.send_packet_at(head, end.min(head + 4 + FILE_PACKET_BYTES)).await?;
+                self.send_packet_at(head..end.min(head + 4 + FILE_PACKET_BYTES)).await?;
             }
             if !more {
                 self.output.truncate(4);
@@ -432,17 +432,17 @@ impl Connection {
 
     /// Sends the output as one packet: its first four bytes are for the head.
     async fn send_output(&mut self) -> SessionResult<()> {
-        self.send_packet_at(0, self.output.len()).await
+        self.send_packet_at(0..self.output.len()).await
     }
 
     /// Sends a part of the output as a packet: its first four bytes are for the head.
-    async fn send_packet_at(&mut self, head: usize, end: usize) -> SessionResult<()> {
-        let len = end - head - 4;
+    async fn send_packet_at(&mut self, packet: Range<usize>) -> SessionResult<()> {
+        let (head, len) = (packet.start, packet.len() - 4);
         self.output[head..head + 3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
         self.output[head + 3] = self.sequence;
         self.sequence = self.sequence.wrapping_add(1);
-        self.sent = end;
-        self.transport.send(&self.output[head..end]).await.map_err(lost)
+        self.sent = packet.end;
+        self.transport.send(&self.output[packet]).await.map_err(lost)
     }
 }
 

@@ -98,6 +98,8 @@ fn serve(mut client: UnixStream) -> io::Result<()> {
         client.read_exact(&mut payload)?;
         let answer = match payload.first() {
             _ if !is_in => &ok,
+            // What a session is set to behind its login.
+            Some(0x03) => &ok,
             Some(0x16) => &prepared,
             Some(0x17) => &executed,
             _ => return Ok(()),

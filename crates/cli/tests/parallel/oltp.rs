@@ -287,8 +287,8 @@ fn statements_of_any_kind_in_any_script() {
         &file,
         r#"
         [[setup]]
-        sql = """CREATE TABLE städte (id INT PRIMARY KEY, name VARCHAR(40), j JSON, f DOUBLE, d DATE,
-          big BIGINT UNSIGNED, t LONGTEXT) CHARACTER SET utf8mb4"""
+        sql = """CREATE TABLE städte (id INT PRIMARY KEY, name VARCHAR(40), j JSON, f DOUBLE,
+          d DATE, big BIGINT UNSIGNED, t LONGTEXT) CHARACTER SET utf8mb4"""
         [[setup]]
         sql = """INSERT INTO städte VALUES (1, 'Zürich', '{"a": 1}', 1.5, '2020-01-01',
           18446744073709551615, REPEAT('x', 1000))"""

@@ -222,7 +222,8 @@ mod tests {
     #[test]
     fn an_engine_without_a_package_asks_for_an_archive() {
         let engine: Engine = toml::from_str(
-            "name = 'a-1.2'\nfamily = 'mysql'\nseries = '1.2'\nversion = '1.2'\nabout = ''\nvendor = 'it'",
+            "name = 'a-1.2'\nfamily = 'mysql'\nseries = '1.2'\nversion = '1.2'\nabout = ''\n\
+             vendor = 'it'",
         )
         .unwrap();
         let work = tempfile::tempdir().unwrap();

@@ -40,7 +40,7 @@ INSERT INTO instance_result VALUES (700, 1, 5);
 INSERT INTO transaction_time VALUES (700, 'payment', 1, 1, 1, 1);
 INSERT INTO in_flight VALUES (700, 'payment', 1, 1, 1, 0, NULL);
 INSERT INTO connection_time VALUES (700, 1, 1, 1, 1);
-INSERT INTO silence VALUES (700, 1, 1, 2, 1);
+INSERT INTO silence VALUES (700, 1, 1, 2, 1, 3, 1);
 INSERT INTO statement_time VALUES (700, 'payment', 'update', 1, 1, 1, 0, NULL);
 INSERT INTO host_before VALUES (700, 0.5, 0.0, 1.0);
 INSERT INTO drill VALUES (700, 'kill', 1, NULL, 0, NULL, NULL, NULL, NULL, NULL, 'stopped', 1, NULL, 2, 3);
