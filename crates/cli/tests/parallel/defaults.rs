@@ -34,7 +34,8 @@ const ODD: [(&str, &str); 21] = [
     ("transaction_read_only", "1"),
 ];
 
-const UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
+/// It has no such variable, or none that can be set while it runs.
+const UNSETTABLE: [u16; 2] = [1193, 1238];
 
 /// Sets what the engine knows of them; returns whether it knew any.
 fn set(server: &Server, values: &[(&str, &str)]) -> bool {
@@ -42,7 +43,9 @@ fn set(server: &Server, values: &[(&str, &str)]) -> bool {
     let mut is_known = false;
     for (variable, value) in values {
         match session.try_query(&format!("SET GLOBAL {variable} = {value}")) {
-            Err(error) => assert_eq!(error.code(), Some(UNKNOWN_SYSTEM_VARIABLE), "{error}"),
+            Err(error) => {
+                assert!(error.code().is_some_and(|code| UNSETTABLE.contains(&code)), "{error}");
+            }
             Ok(_) => is_known = true,
         }
     }
@@ -63,7 +66,10 @@ fn works(server: &Server, work: &Path, what: &str) {
         let driver = number(&summary, "/new_orders_committed_by_driver");
         assert!(driver > 0, "{what}, {style}: {summary:#}");
         assert_eq!(number(&summary, "/new_orders_in_database"), driver, "{what}, {style}");
-        assert!(list(&summary, "/errors").is_empty(), "{what}, {style}: {summary:#}");
+        // What is tried again: a deadlock, and on MariaDB a row that changed since the snapshot.
+        let is_conflict = |error: &Value| ["1213", "1020"].contains(&text(error, "/code"));
+        let errors = list(&summary, "/errors");
+        assert!(errors.iter().all(is_conflict), "{what}, {style}: {summary:#}");
     }
     let checked = run(&["check"], &server.dsn);
     let checks = list(&checked, "/checks");
