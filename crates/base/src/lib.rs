@@ -21,6 +21,7 @@ mod position;
 mod random;
 mod server_release;
 mod session;
+mod sql_pieces;
 mod time_functions;
 mod units;
 mod variables;
@@ -42,6 +43,7 @@ pub use session::{
     Answer, Connect, OWN_SETTINGS, Param, Row, RowSource, Session, SessionError, SessionResult,
     SqlValue, StatementId, USERS_SETTINGS,
 };
+pub use sql_pieces::{SqlPiece, sql_pieces};
 pub use time_functions::{CLOCK_FUNCTIONS, UNDILATED_FUNCTIONS};
 pub use units::{
     Cents, WarehouseRange, Warehouses, parse_decimal, parse_share, parse_size, size_text,

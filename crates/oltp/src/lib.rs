@@ -14,7 +14,7 @@ mod workload;
 
 pub use load::{ScriptLoadError, ScriptLoadOptions};
 pub use script::Script;
-pub use sysbench::SbtestError;
+pub use sysbench::{SbtestError, is_sbtest};
 pub use workload::{ScriptOptions, ScriptWorkload};
 
 use base::{Connect, Session, counted};

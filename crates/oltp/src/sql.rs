@@ -1,78 +1,6 @@
-//! SQL text as people write it: quotes, comments, named parameters, a `;` at the end.
+//! SQL text as people write it: named parameters, a `;` at the end.
 
-/// A part of a statement.
-enum Piece<'a> {
-    Comment(&'a str),
-    Quoted(&'a str),
-    /// A parameter's name.
-    Parameter(&'a str),
-    Other(char),
-}
-
-/// The parts of a statement, in their order.
-struct Pieces<'a> {
-    rest: &'a str,
-    /// The character before them.
-    before: char,
-}
-
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
-
-    fn next(&mut self) -> Option<Piece<'a>> {
-        let rest = self.rest;
-        let first = rest.chars().next()?;
-        let after = &rest[first.len_utf8()..];
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let until = |end: &str| rest.find(end).map_or(rest.len(), |at| at + end.len());
-        let starts_name = |c: char| is_name(c) && !c.is_ascii_digit();
-        // `/*!` and `/*M!` are code to servers.
-        let is_code = |text: &str| text.starts_with('!') || text.starts_with("M!");
-        let is_space = |c: char| c.is_whitespace() || c.is_control();
-        let (length, piece) = match first {
-            '\'' | '"' | '`' => {
-                let length = quoted_bytes(rest, first);
-                (length, Piece::Quoted(&rest[..length]))
-            }
-            '#' => (until("\n"), Piece::Comment(&rest[..until("\n")])),
-            '-' if after
-                .strip_prefix('-')
-                .is_some_and(|more| more.chars().next().is_none_or(is_space)) =>
-            {
-                (until("\n"), Piece::Comment(&rest[..until("\n")]))
-            }
-            '/' if after.strip_prefix('*').is_some_and(|text| !is_code(text)) => {
-                // The end is not `/*/`.
-                let end = after[1..].find("*/").map_or(rest.len(), |at| at + 4);
-                (end, Piece::Comment(&rest[..end]))
-            }
-            // Behind a word it is the colon of a label.
-            ':' if after.starts_with(starts_name) && !is_name(self.before) => {
-                let length = after.find(|c| !is_name(c)).unwrap_or(after.len());
-                (1 + length, Piece::Parameter(&after[..length]))
-            }
-            other => (other.len_utf8(), Piece::Other(other)),
-        };
-        self.before = rest[..length].chars().next_back().unwrap_or(first);
-        self.rest = &rest[length..];
-        Some(piece)
-    }
-}
-
-/// How long the quoted text is that `text` begins with. Of a doubled quote each half is a text.
-fn quoted_bytes(text: &str, quote: char) -> usize {
-    let mut is_escaped = false;
-    let end = text.char_indices().skip(1).find(|(_, c)| {
-        let is_end = *c == quote && !is_escaped;
-        is_escaped = *c == '\\' && quote != '`' && !is_escaped;
-        is_end
-    });
-    end.map_or(text.len(), |(at, _)| at + 1)
-}
-
-fn pieces(sql: &str) -> Pieces<'_> {
-    Pieces { rest: sql, before: ' ' }
-}
+use base::{SqlPiece, sql_pieces};
 
 /// The statement with `?` in place of each `:name`, and the names in order. What stands in quotes
 /// and comments stays; the `;` at the end goes.
@@ -85,10 +13,12 @@ pub(crate) fn named_parameters(sql: &str) -> Result<(String, Vec<String>), &'sta
     let mut ends = Vec::new();
     // What routines are made of ends in one too.
     let has_several = matches!(&*verb(sql), "create" | "alter");
-    for piece in pieces(sql) {
-        let is_code =
-            !matches!(piece, Piece::Comment(_) | Piece::Other(' ' | '\t' | '\r' | '\n' | ';'));
-        if let Piece::Other(';') = piece {
+    for piece in sql_pieces(sql) {
+        let is_code = !matches!(
+            piece,
+            SqlPiece::Comment(_) | SqlPiece::Other(' ' | '\t' | '\r' | '\n' | ';')
+        );
+        if let SqlPiece::Other(';') = piece {
             ends.push(out.len());
         } else if is_code && !ends.is_empty() {
             if !has_several {
@@ -97,13 +27,13 @@ pub(crate) fn named_parameters(sql: &str) -> Result<(String, Vec<String>), &'sta
             ends.clear();
         }
         match piece {
-            Piece::Comment(text) | Piece::Quoted(text) => out.push_str(text),
-            Piece::Parameter(name) => {
+            SqlPiece::Comment(text) | SqlPiece::Quoted(text) => out.push_str(text),
+            SqlPiece::Parameter(name) => {
                 names.push(name.to_owned());
                 out.push('?');
             }
-            Piece::Other('?') => return Err("write :name where a parameter is to stand, not ?"),
-            Piece::Other(other) => out.push(other),
+            SqlPiece::Other('?') => return Err("write :name where a parameter is to stand, not ?"),
+            SqlPiece::Other(other) => out.push(other),
         }
     }
     if tokens(sql).all(|token| token == ";") {
@@ -120,18 +50,18 @@ fn tokens(sql: &str) -> impl Iterator<Item = String> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let mut all: Vec<String> = Vec::new();
     let mut in_word = false;
-    for piece in pieces(sql) {
+    for piece in sql_pieces(sql) {
         let joins = in_word;
-        in_word = matches!(piece, Piece::Other(c) if is_word(c));
+        in_word = matches!(piece, SqlPiece::Other(c) if is_word(c));
         match piece {
-            Piece::Comment(_) => {}
-            Piece::Other(c) if c.is_whitespace() => {}
-            Piece::Other(c) => match all.last_mut() {
+            SqlPiece::Comment(_) => {}
+            SqlPiece::Other(c) if c.is_whitespace() => {}
+            SqlPiece::Other(c) => match all.last_mut() {
                 Some(word) if joins && in_word => word.push(c),
                 Some(_) | None => all.push(c.to_string()),
             },
-            Piece::Quoted(text) => all.push(text.trim_matches('`').to_owned()),
-            Piece::Parameter(name) => all.push(format!(":{name}")),
+            SqlPiece::Quoted(text) => all.push(text.trim_matches('`').to_owned()),
+            SqlPiece::Parameter(name) => all.push(format!(":{name}")),
         }
     }
     all.into_iter()

@@ -326,7 +326,7 @@ pub(crate) async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables,
 }
 
 /// Is it one of sysbench's tables, by its name?
-pub(crate) fn is_sbtest(table: &str) -> bool {
+pub fn is_sbtest(table: &str) -> bool {
     let number = table.strip_prefix("sbtest");
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }

@@ -127,20 +127,11 @@ fn require_each_once(ranges: &[WarehouseRange], warehouses: Warehouses) -> Resul
 mod tests {
     use super::{ShardError, ShardRanges};
     use crate::database::Database;
+    use crate::tests::scripted::shard_of;
     use base::{WarehouseRange, Warehouses};
 
     fn shard(first: u32, last: u32) -> Database {
-        Database {
-            warehouses: Warehouses(20),
-            range: WarehouseRange::between((first, last)).unwrap(),
-            seed: Some(1),
-            c_load: Some(7),
-            foreign_keys: false,
-            partitions: 0,
-            table_options: None,
-            history_key: false,
-            driven_by_tpcc_mysql: false,
-        }
+        shard_of(Warehouses(20), WarehouseRange::between((first, last)).unwrap())
     }
 
     #[test]

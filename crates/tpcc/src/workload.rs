@@ -200,8 +200,8 @@ impl Source for InputSource {
 mod tests {
     use super::*;
     use crate::input::StockLevel;
-    use crate::tests::scripted::{Reply, ScriptedServer, now};
-    use crate::{CustomerId, Database, NewOrder};
+    use crate::tests::scripted::{Reply, ScriptedServer, now, shard_of};
+    use crate::{CustomerId, NewOrder};
     use drive::{Attempt, Client};
     use spec::{Isolation, Style};
 
@@ -290,17 +290,7 @@ mod tests {
     #[test]
     fn connections_of_a_shard_are_for_its_warehouses() {
         let server = ScriptedServer::of_replies(Vec::new());
-        let shard = |range| Database {
-            warehouses: Warehouses(4),
-            range,
-            seed: Some(1),
-            c_load: Some(7),
-            foreign_keys: false,
-            partitions: 0,
-            table_options: None,
-            history_key: false,
-            driven_by_tpcc_mysql: false,
-        };
+        let shard = |range| shard_of(Warehouses(4), range);
         let shards: Vec<_> =
             WarehouseRange::all(Warehouses(4)).divided(2).into_iter().map(shard).collect();
         let shards = Some(ShardRanges::of(&shards).unwrap());

@@ -157,7 +157,7 @@ pub(crate) fn put_param(out: &mut Vec<u8>, param: &Param<'_>) {
 }
 
 /// Writes hundredths as decimal text to the end of `digits`; returns where it starts.
-pub(crate) fn write_cents(digits: &mut [u8; 24], cents: i64) -> usize {
+fn write_cents(digits: &mut [u8; 24], cents: i64) -> usize {
     let mut rest = cents.unsigned_abs();
     let mut at = digits.len();
     for place in 0.. {

@@ -254,8 +254,8 @@ async fn client(
 }
 
 /// Lets a client read `bytes`, each of `chunks` when it has read the one before; returns the
-/// answers and whether there was an error.
-fn run(connector: &Connector, chunks: &[&[u8]], mode: Mode) -> (Vec<ShownRows>, bool) {
+/// answers, whether there was an error, and the bytes of the client's buffer.
+fn run(connector: &Connector, chunks: &[&[u8]], mode: Mode) -> (Vec<ShownRows>, bool, usize) {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let sent: usize = chunks.iter().map(|chunk| chunk.len()).sum();
     let mut chunks = chunks.iter();
@@ -280,11 +280,14 @@ fn run(connector: &Connector, chunks: &[&[u8]], mode: Mode) -> (Vec<ShownRows>, 
         let (input, cells) = connection.memory();
         assert!(input <= 16 * 1024 + 2 * sent, "{input} bytes of buffer for {sent}");
         assert!(cells <= 64 + 16 * sent, "{cells} cells for {sent} bytes");
-        assert!(mode.keeps_rows || input <= 64 * 1024, "{input} bytes of buffer for no rows");
-        ended
+        (ended, input)
     });
-    (seen, result.unwrap().is_err())
+    let (ended, buffer) = result.unwrap();
+    (seen, ended.is_err(), buffer)
 }
+
+/// What a session that keeps no rows needs for answers of any size.
+const BUFFER_WITHOUT_ROWS: usize = 64 << 10;
 
 fn connector() -> Connector {
     Connector::new(ConnectOptions {
@@ -321,12 +324,13 @@ fn streams(cases: u32) {
             .flat_map(|cut| bytes[cut[0]..cut[1]].chunks(32 << 10))
             .filter(|chunk| !chunk.is_empty())
             .collect();
-        let (seen, failed) = run(&connector, &chunks, mode);
+        let (seen, failed, buffer) = run(&connector, &chunks, mode);
         if !mode.keeps_rows {
             script.answers.iter_mut().for_each(Vec::clear);
         }
         if matches!(damage, Damage::None) && !has_key {
             prop_assert!(!failed);
+            prop_assert!(mode.keeps_rows || buffer <= BUFFER_WITHOUT_ROWS, "{buffer}");
             prop_assert_eq!(seen, script.answers);
         }
         Ok(())
@@ -433,12 +437,30 @@ fn an_answer_has_a_limit_of_cells() {
     packets.push(end(capabilities));
     let bytes = framed(&packets);
     let chunks: Vec<&[u8]> = bytes.chunks(32 << 10).collect();
-    let (seen, failed) = run(&connector(), &chunks, KEEPING);
+    let (seen, failed, _) = run(&connector(), &chunks, KEEPING);
     assert!(seen.is_empty() && failed);
     assert_eq!(size_of::<SqlValue>(), 16);
 }
 
 const KEEPING: Mode = Mode { pipelined: false, keeps_rows: true };
+
+/// The first byte of the packet behind it is that of an error.
+#[test]
+fn an_empty_packet_is_no_row() {
+    let capabilities = 1 | 1 << 9 | 1 << 15 | 1 << 19;
+    let mut packets = vec![greeting(capabilities, b"caching_sha2_password"), vec![0; 7]];
+    packets.push(vec![0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]);
+    packets.extend(columns(1, t::LONG, capabilities));
+    packets.extend(columns(1, t::LONG, capabilities));
+    packets.push(vec![1]);
+    packets.extend(columns(1, t::LONG, capabilities));
+    packets.extend([vec![], vec![0; 0xff]]);
+    let bytes = framed(&packets);
+    for keeps_rows in [true, false] {
+        let (seen, failed, _) = run(&connector(), &[&bytes], Mode { keeps_rows, ..KEEPING });
+        assert!(seen.is_empty() && failed);
+    }
+}
 
 /// A session that keeps no rows reads those that are larger than a packet, and answers that are
 /// larger than any buffer.
@@ -461,8 +483,9 @@ fn rows_that_are_not_kept_have_no_limit() {
     let bytes = framed(&packets);
     let chunks: Vec<&[u8]> = bytes.chunks(32 << 10).collect();
     let skipping = Mode { keeps_rows: false, ..KEEPING };
-    let (seen, failed) = run(&connector(), &chunks, skipping);
+    let (seen, failed, buffer) = run(&connector(), &chunks, skipping);
     assert!(!failed && seen == vec![ShownRows::new(); 3], "{seen:?} {failed}");
-    let (_, failed) = run(&connector(), &chunks, KEEPING);
+    assert!(buffer <= BUFFER_WITHOUT_ROWS, "{buffer}");
+    let (_, failed, _) = run(&connector(), &chunks, KEEPING);
     assert!(failed);
 }

@@ -1,55 +1,23 @@
 //! Statements without a server that prepares them: SQL text with its parameters as literals. Pure.
 
-use crate::packet::write_cents;
-use base::Param;
-use std::fmt::Write;
+use base::{Param, SqlPiece, sql_pieces};
+use std::fmt;
+use std::io::Write;
 
 /// The parts of a statement between its parameters: one more than those. A `?` in quotes or in a
 /// comment is none.
 pub(crate) fn parts(sql: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut rest = sql;
-    while let Some(first) = rest.chars().next() {
-        let len = match first {
-            '\'' | '"' | '`' => quoted(rest, first),
-            '#' => line(rest),
-            '-' if rest.starts_with("--") && !rest[2..].starts_with(|c: char| c > ' ') => {
-                line(rest)
-            }
-            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
-            '?' => {
-                parts.push(String::new());
-                rest = &rest[1..];
-                continue;
-            }
-            other => other.len_utf8(),
-        };
-        let (taken, more) = rest.split_at(len);
-        if let Some(part) = parts.last_mut() {
-            part.push_str(taken);
+    let (mut parts, mut part) = (Vec::new(), String::new());
+    for piece in sql_pieces(sql) {
+        match piece {
+            SqlPiece::Comment(text) | SqlPiece::Quoted(text) => part.push_str(text),
+            SqlPiece::Parameter(name) => part.extend([":", name]),
+            SqlPiece::Other('?') => parts.push(std::mem::take(&mut part)),
+            SqlPiece::Other(other) => part.push(other),
         }
-        rest = more;
     }
+    parts.push(part);
     parts
-}
-
-/// The length of the quoted text that `sql` begins with.
-fn quoted(sql: &str, quote: char) -> usize {
-    let mut chars = sql.char_indices().skip(1);
-    while let Some((at, c)) = chars.next() {
-        match c {
-            // A quote that is doubled begins another text, right behind this one.
-            _ if c == quote => return at + 1,
-            '\\' if quote != '`' => drop(chars.next()),
-            _ => {}
-        }
-    }
-    sql.len()
-}
-
-/// The length of the line that `sql` begins with.
-fn line(sql: &str) -> usize {
-    sql.find('\n').unwrap_or(sql.len())
 }
 
 /// Appends a statement of these parts with its parameters.
@@ -63,24 +31,19 @@ pub(crate) fn put_statement(out: &mut Vec<u8>, parts: &[String], params: &[Param
 }
 
 fn put_literal(out: &mut Vec<u8>, param: &Param<'_>) {
+    // Writing to a Vec cannot fail.
+    let mut put = |text: fmt::Arguments<'_>| drop(out.write_fmt(text));
     match param {
-        Param::Null => out.extend_from_slice(b"NULL"),
-        Param::Int(value) => out.extend_from_slice(value.to_string().as_bytes()),
-        Param::Cents(cents) => {
-            let mut digits = [0; 24];
-            let start = write_cents(&mut digits, cents.0);
-            out.extend_from_slice(&digits[start..]);
-        }
+        Param::Null => put(format_args!("NULL")),
+        Param::Int(value) => put(format_args!("{value}")),
+        Param::Cents(cents) => put(format_args!("{cents}")),
+        Param::Time(time) => put(format_args!("'{time}'")),
         Param::Decimal(digits) => out.extend_from_slice(digits),
         // What a backslash means is for the server's sql_mode to say.
         Param::Text(text) if text.contains(&b'\\') || text.contains(&0) => {
-            let mut hex = String::from("x'");
-            for byte in *text {
-                // Writing to a String cannot fail.
-                let _ = write!(hex, "{byte:02x}");
-            }
-            out.extend_from_slice(hex.as_bytes());
-            out.push(b'\'');
+            put(format_args!("x'"));
+            text.iter().for_each(|byte| put(format_args!("{byte:02x}")));
+            put(format_args!("'"));
         }
         Param::Text(text) => {
             out.push(b'\'');
@@ -92,7 +55,6 @@ fn put_literal(out: &mut Vec<u8>, param: &Param<'_>) {
             }
             out.push(b'\'');
         }
-        Param::Time(time) => out.extend_from_slice(format!("'{time}'").as_bytes()),
     }
 }
 
@@ -136,5 +98,7 @@ mod tests {
             assert_eq!(written(sql, &[]), sql);
         }
         assert_eq!(written("SELECT 5--?, '?', ?", &[1.into(), 2.into()]), "SELECT 5--1, '?', 2");
+        // Code to servers is no comment; a label has a colon.
+        assert_eq!(written("/*!80000 SELECT ? */ :top", &[7.into()]), "/*!80000 SELECT 7 */ :top");
     }
 }

@@ -198,7 +198,7 @@ pub(crate) fn fit(
         }
     };
     let is_own = |table: &str| match kind {
-        ScriptKind::SysbenchOltp(_) => table.starts_with("sbtest"),
+        ScriptKind::SysbenchOltp(_) => oltp::is_sbtest(table),
         ScriptKind::File(_) => true,
     };
     let kind = (kind, load.rand_type);

@@ -2,9 +2,10 @@
 //! sent. A prepared statement is `kind(parameter, ...)` in both, and `kind#n(...)` where there are
 //! several of its kind, any other its SQL.
 
+use crate::database::Database;
 use base::{
     Answer, Connect, DateTime, Param, RowSource, Session, SessionError, SessionResult, SqlValue,
-    StatementId,
+    StatementId, WarehouseRange, Warehouses,
 };
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -265,5 +266,20 @@ pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("it waits"),
+    }
+}
+
+/// A shard of a database of so many warehouses.
+pub(crate) fn shard_of(warehouses: Warehouses, range: WarehouseRange) -> Database {
+    Database {
+        warehouses,
+        range,
+        seed: Some(1),
+        c_load: Some(7),
+        foreign_keys: false,
+        partitions: 0,
+        table_options: None,
+        history_key: false,
+        driven_by_tpcc_mysql: false,
     }
 }

@@ -128,6 +128,9 @@ impl Connection {
     /// Reads rows of any size to their end and keeps none; true where another answer follows.
     async fn skip_rows(&mut self) -> SessionResult<bool> {
         loop {
+            if self.head_of_packet(0).await? == 0 {
+                return Err(malformed("a row without bytes"));
+            }
             let len = self.head_of_packet(1).await?;
             if len < PACKET_MAX && matches!(self.input[self.parsed + 4], 0xfe | 0xff) {
                 let range = self.packet().await?;

@@ -2,7 +2,7 @@
 
 use crate::client::TerminalClient;
 use crate::input::{CustomerKey, Input, NewOrder, OrderLine, Payment, UNUSED_ITEM};
-use crate::tests::scripted::{Reply, ScriptedServer, now};
+use crate::tests::scripted::{Reply, ScriptedServer, now, shard_of};
 use crate::transactions::StatementSet;
 use crate::transactions::tests::{AT, answer};
 use crate::xa::XaRun;
@@ -14,17 +14,7 @@ use spec::{Isolation, Style, Topology};
 const WAREHOUSES: Warehouses = Warehouses(4);
 
 fn shard(range: WarehouseRange) -> Database {
-    Database {
-        warehouses: WAREHOUSES,
-        range,
-        seed: Some(1),
-        c_load: Some(7),
-        foreign_keys: false,
-        partitions: 0,
-        table_options: None,
-        history_key: false,
-        driven_by_tpcc_mysql: false,
-    }
+    shard_of(WAREHOUSES, range)
 }
 
 /// Of connections to both servers, the first of which is at home on the first.
