@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const ENGINE: &str = ENGINES[0];
+/// Not MySQL 5.7: its KILL closes the socket of a session that may be about to wait for it, and
+/// which then waits for the next one of that number, with its locks, until wait_timeout.
+const ENGINE: &str = ENGINES[1];
 
 /// A loaded server, and runs against it in one style.
 struct Trouble {
