@@ -151,6 +151,7 @@ fn open_all<W: Workload>(
         });
     }
     while tasks.run_until(Some(Instant::now() + LOOK_EVERY))? > 0
+        && opened.borrow().is_ok()
         && !cancelled.load(Ordering::Relaxed)
     {}
     drop(tasks);

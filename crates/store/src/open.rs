@@ -167,3 +167,21 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.push(suffix);
     PathBuf::from(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{StoreError, patiently};
+
+    #[test]
+    fn a_busy_file_is_waited_for() {
+        let mut tries = 0;
+        let opened = patiently(|| {
+            tries += 1;
+            match tries {
+                3 => Ok("open"),
+                _ => Err(StoreError::Busy { path: "r.db".into(), cause: "locked".to_owned() }),
+            }
+        });
+        assert_eq!((opened.unwrap(), tries), ("open", 3));
+    }
+}

@@ -342,6 +342,32 @@ fn each_rule_says_what_to_set() {
     insta::assert_snapshot!(seen.join("\n"));
 }
 
+/// Where a value is as large as a rule makes it, the rule has nothing to say.
+#[test]
+fn no_rule_proposes_what_is() {
+    for already in [
+        [("innodb_log_buffer_size", "268435456"), ("Innodb_log_waits", "3")],
+        [("table_open_cache", "400"), ("Opened_tables", "20")],
+    ] {
+        let mut snapshot = with(&already);
+        // Room for files of 400 tables.
+        snapshot.variables.insert("open_files_limit".to_owned(), "500".to_owned());
+        let findings = advise(&snapshot);
+        assert!(findings.is_empty(), "{findings:#?}");
+    }
+}
+
+#[test]
+fn a_hash_index_is_told_with_changes_only_where_there_are_any() {
+    let seen = |inserted: &str| {
+        let none = [("Innodb_rows_updated", "0"), ("Innodb_rows_deleted", "0")];
+        let on = [("innodb_adaptive_hash_index", "ON"), ("Innodb_rows_inserted", inserted)];
+        one(&with(&[&none[..], &on].concat()), "adaptive-hash-index").seen
+    };
+    assert_eq!(seen("0"), "innodb_adaptive_hash_index is on");
+    assert!(seen("7").ends_with("and 7 rows change a second"), "{}", seen("7"));
+}
+
 #[test]
 fn each_rule_has_a_case() {
     for (_, rule) in all() {

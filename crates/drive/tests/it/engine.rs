@@ -29,13 +29,15 @@ struct Fake<F> {
     /// The most that a connection was told to have been opened before.
     earlier: AtomicU32,
     opens_max: u32,
+    opening: Duration,
     takes_writes: fn() -> bool,
 }
 
 impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Fake<F> {
     fn new(busy: Duration, script: F) -> Fake<F> {
         let [opened, earlier] = [0, 0].map(AtomicU32::new);
-        Fake { busy, script, opened, earlier, opens_max: u32::MAX, takes_writes: || true }
+        let (opens_max, opening) = (u32::MAX, Duration::ZERO);
+        Fake { busy, script, opened, earlier, opens_max, opening, takes_writes: || true }
     }
 }
 
@@ -83,6 +85,7 @@ impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Workload for Fake<F> {
         if self.opened.fetch_add(1, Ordering::Relaxed) >= self.opens_max {
             return Err(failed(FailureKind::Lost { in_doubt: false }, "connect"));
         }
+        reactor::sleep_until(Instant::now() + self.opening).await;
         Ok(FakeClient {
             busy: self.busy,
             script: self.script.clone(),
@@ -583,9 +586,15 @@ fn an_abort_leaves_stuck_operations_behind() {
 
 #[test]
 fn no_run_without_all_connections() {
-    let fake = Fake { opens_max: 3, ..Fake::new(MS, |_, _| Attempt::Committed) };
-    let error =
-        run(&fake, &options(8, MS), Company::Alone, &mut |_| Control::Continue).unwrap_err();
+    let refused = |connections, opens_max, opening| {
+        let fake = Fake { opens_max, opening, ..Fake::new(MS, |_, _| Attempt::Committed) };
+        let options = options(connections, MS);
+        run(&fake, &options, Company::Alone, &mut |_| Control::Continue).unwrap_err()
+    };
+    let error = refused(8, 3, Duration::ZERO);
     assert!(matches!(error, RunError::Open { connections: 8, .. }), "{error}");
     assert!(error.to_string().contains("made up: connect"));
+    // Nobody waits for those that are still being opened, here or at another worker.
+    refused(8, 3, LONG);
+    refused(2, 1, LONG);
 }

@@ -1,6 +1,7 @@
 //! What is known before a run: what is driven, and what its servers say.
 
 use crate::error::{LabResult, WhileDoing};
+use crate::measure::changed_columns::{Columns, columns};
 use crate::measure::drill::Drill;
 use crate::measure::preflight::ServerTold;
 use crate::measure::workload::{self, Fitted, fit, isolation_on};
@@ -15,7 +16,7 @@ use spec::{Cell, Load, Style, Topology, WorkloadKind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tpcc::{Database, ShardRanges};
-use wire::{Connector, ServerInfo};
+use wire::{Connector, Metadata, ServerInfo};
 
 /// What is known before a run.
 pub(crate) struct BeforeRun {
@@ -32,6 +33,8 @@ pub(crate) struct BeforeRun {
     /// What became of transactions over shards that an earlier run had left.
     prepared_before: Option<String>,
     pub(crate) told: ServerTold,
+    /// Where the server describes them only once.
+    pub(crate) columns: Option<Columns>,
     /// Of the tables and indexes of its first schema, as the server estimates them.
     pub(crate) data_bytes: Option<u64>,
 }
@@ -139,6 +142,8 @@ pub(crate) fn before(
         if !fitted.has_calls && !load.no_prepare {
             session.all_prepared().await.doing("agreeing on result metadata")?;
         }
+        let is_described_once = session.metadata() == Metadata::Omitted;
+        let columns = if is_described_once { Some(columns(session).await?) } else { None };
         Ok(BeforeRun {
             fitted,
             drill,
@@ -149,6 +154,7 @@ pub(crate) fn before(
             facts,
             prepared_before,
             told,
+            columns,
             data_bytes,
         })
     })

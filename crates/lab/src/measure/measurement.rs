@@ -3,6 +3,7 @@
 
 use crate::error::{LabError, LabResult, unfit};
 use crate::measure::before::{BeforeRun, before};
+use crate::measure::changed_columns::{columns, misread};
 use crate::measure::changed_variables::{another_server, note_on_changed};
 use crate::measure::check::{check, record, unexpected};
 use crate::measure::cpus::RunCpus;
@@ -298,7 +299,10 @@ impl Measurement<'_, '_> {
         self.results.put(self.repeat, &requirements)?;
         self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
-        let ended = self.prove(&report, (&facts, &told))?;
+        let ended = match self.misread()? {
+            Some(misread) => self.fail(Exit::CheckFailed, "check_failed", &misread).map(Some)?,
+            None => self.prove(&report, (&facts, &told))?,
+        };
         watch.lap("reading them again, and storing", job);
         ended.map_or_else(|| self.check(), Ok)
     }
@@ -309,6 +313,14 @@ impl Measurement<'_, '_> {
         let facts = nodes::facts_of_all(self.databases, workload, nodes::PATIENCE_AFTER, stop)?;
         with_session(self.databases.first(), async |session| {
             Ok((facts, preflight::told(session).await?))
+        })
+    }
+
+    /// Columns whose values were taken for others, in words.
+    fn misread(&self) -> LabResult<Option<String>> {
+        let Some(before) = &self.begun.columns else { return Ok(None) };
+        with_session(self.databases.first(), async |session| {
+            Ok(misread(before, &columns(session).await?))
         })
     }
 

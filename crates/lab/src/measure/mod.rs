@@ -3,6 +3,7 @@
 pub(crate) mod acid;
 pub(crate) mod before;
 pub(crate) mod capacity;
+pub(crate) mod changed_columns;
 pub(crate) mod changed_variables;
 pub(crate) mod check;
 pub(crate) mod cpus;
