@@ -45,6 +45,9 @@ pub async fn fit<S: Session, E: From<SbtestError>>(
     Ok(match workload {
         ScriptKind::SysbenchOltp(mix) => {
             let tables = sysbench::inspect(session).await?;
+            if sysbench::keeps_rows(*mix) {
+                sysbench::require_rows(session, tables).await?;
+            }
             let rand_type = rand_type.unwrap_or(mix.rand_type());
             (sysbench::script(*mix, rand_type, tables), ScriptDatabase::Sbtest(tables))
         }

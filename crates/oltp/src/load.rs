@@ -3,7 +3,7 @@
 
 use crate::file::{SetupStatement, WorkloadFile};
 use crate::generate::DrawnValues;
-use crate::script::execute;
+use crate::script::{START_TRANSACTION, execute};
 use crate::sql::created_table;
 use crate::sysbench::{
     COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, is_sbtest,
@@ -355,7 +355,7 @@ async fn set_up<S: Session>(
     let statement = session.prepare_kind("load", &setup.sql).await?;
     for row in 0..setup.times {
         if row % ROWS_OF_COMMIT == 0 {
-            let sql = if row == 0 { "BEGIN" } else { "COMMIT AND CHAIN" };
+            let sql = if row == 0 { START_TRANSACTION } else { "COMMIT AND CHAIN" };
             session.query(sql).await?;
             if !go_on() {
                 return Ok(false);

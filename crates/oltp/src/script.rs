@@ -23,6 +23,9 @@ pub struct Script {
     pub(crate) constant: Option<Constant>,
 }
 
+/// BEGIN would begin a block of statements in MariaDB's `sql_mode=ORACLE`.
+pub(crate) const START_TRANSACTION: &str = "START TRANSACTION";
+
 /// A type of transactions. Where it has several statements, BEGIN stands before them, and COMMIT
 /// behind them.
 #[derive(Debug)]
@@ -80,11 +83,11 @@ pub(crate) struct ScriptCheck {
     pub(crate) sql: String,
 }
 
-/// A number that transactions leave as it is.
+/// Numbers that transactions leave as they are.
 #[derive(Clone, Debug)]
 pub(crate) struct Constant {
     pub(crate) what: &'static str,
-    pub(crate) sql: String,
+    pub(crate) sql: Vec<String>,
 }
 
 impl Script {

@@ -1,7 +1,7 @@
 //! A script as a workload of the driver.
 
 use crate::generate::DrawnValues;
-use crate::script::{Script, execute};
+use crate::script::{START_TRANSACTION, Script, execute};
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Connect, Random, Session, SessionError, SessionResult, StatementId, USERS_SETTINGS};
 use drive::streams::INPUTS;
@@ -114,10 +114,11 @@ impl<C: Connect + Sync> Workload for ScriptWorkload<C> {
 
 impl<C: Connect + Sync> Proof for ScriptWorkload<C> {
     async fn facts<S: Session>(&self, session: &mut S) -> SessionResult<Facts> {
-        let Some(constant) = &self.script.constant else {
-            return Ok(Facts::default());
-        };
-        Ok(Facts(vec![session.query(&constant.sql).await?.int()?.unwrap_or(0)]))
+        let mut facts = Facts::default();
+        for sql in self.script.constant.iter().flat_map(|constant| &constant.sql) {
+            facts.0.push(session.query(sql).await?.int()?.unwrap_or(0));
+        }
+        Ok(facts)
     }
 
     fn mismatch(&self, _report: &RunReport, before: &Facts, after: &Facts) -> Option<String> {
@@ -226,10 +227,10 @@ impl<C: Connect> ScriptClient<C> {
         let script = Arc::clone(&self.script);
         let transaction = &script.transactions[operation.transaction];
         let is_explicit = transaction.steps.len() > 1;
-        // A statement without BEGIN is its own COMMIT.
+        // A statement alone is its own COMMIT.
         let judge: Judge = if is_explicit { failed_by } else { failed_in_commit };
         if is_explicit {
-            self.session.query("BEGIN").await.map_err(judged_by(judge))?;
+            self.session.query(START_TRANSACTION).await.map_err(judged_by(judge))?;
         }
         for (place, step) in transaction.steps.iter().enumerate() {
             let values = &operation.values;

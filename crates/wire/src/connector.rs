@@ -65,6 +65,11 @@ pub enum ConnectError {
     #[error("login of user {user:?} at {address} was denied: {error}; check user and password")]
     Denied { address: String, user: String, error: SessionError },
     #[error(
+        "user {user:?} at {address} may not use the schema: {error}; grant it the rights, or make \
+         its role a default one (SET DEFAULT ROLE)"
+    )]
+    NoRights { address: String, user: String, error: SessionError },
+    #[error(
         "the server at {address} has no schema {schema:?}; create it, or load it with `mydyno load`"
     )]
     NoSchema { address: String, schema: String },
@@ -305,14 +310,16 @@ impl Connector {
         let address = self.address();
         match error.code() {
             Some(
-                errors::DBACCESS_DENIED_ERROR
-                | errors::ACCESS_DENIED_ERROR
+                errors::ACCESS_DENIED_ERROR
                 | errors::ACCESS_DENIED_NO_PASSWORD_ERROR
                 | errors::NOT_SUPPORTED_AUTH_MODE
                 | errors::HOST_NOT_PRIVILEGED,
             ) => {
                 let user = self.options.user.clone();
                 ConnectError::Denied { address, user, error }
+            }
+            Some(errors::DBACCESS_DENIED_ERROR) => {
+                ConnectError::NoRights { address, user: self.options.user.clone(), error }
             }
             Some(errors::BAD_DB_ERROR) => {
                 let schema = self.options.schema.clone().unwrap_or_default();
