@@ -39,6 +39,7 @@ pub const UNKNOWN_STORAGE_ENGINE: u16 = 1286;
 /// The server runs with an option that lets nobody do this: --read-only, --super-read-only, but
 /// --skip-grant-tables, --secure-file-priv and others, too. The message names it.
 pub const OPTION_PREVENTS_STATEMENT: u16 = 1290;
+pub const UNSUPPORTED_PS: u16 = 1295;
 /// Galera: a write set of another node aborted the statement. Elsewhere: KILL QUERY.
 pub const QUERY_INTERRUPTED: u16 = 1317;
 /// A table was altered since the transaction's snapshot.

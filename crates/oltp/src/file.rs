@@ -25,10 +25,11 @@ pub struct WorkloadFile {
 }
 
 impl WorkloadFile {
-    /// Is it a table that the setup creates? Servers may have changed the case of its name.
+    /// Is it a table that the setup creates, if this is the schema of its name? Servers may have
+    /// changed the case of its name.
     pub(crate) fn creates(&self, table: &str) -> bool {
         let mut created = self.setup.iter().filter_map(|of| created_table(&of.sql));
-        created.any(|name| name.eq_ignore_ascii_case(table))
+        created.any(|(_, name)| name.eq_ignore_ascii_case(table))
     }
 }
 

@@ -51,7 +51,11 @@ pub async fn fit<S: Session, E: From<SbtestError>>(
             let rand_type = rand_type.unwrap_or(mix.rand_type());
             (sysbench::script(*mix, rand_type, tables), ScriptDatabase::Sbtest(tables))
         }
-        ScriptKind::File(path) => (read(path)?.script, ScriptDatabase::File(path.clone())),
+        ScriptKind::File(path) => {
+            let file = read(path)?;
+            load::require_loaded(session, &file).await?;
+            (file.script, ScriptDatabase::File(path.clone()))
+        }
     })
 }
 

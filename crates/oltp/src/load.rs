@@ -6,8 +6,8 @@ use crate::generate::DrawnValues;
 use crate::script::{START_TRANSACTION, execute};
 use crate::sql::created_table;
 use crate::sysbench::{
-    COMMENT, COMMENT_LOADING, SbtestRows, bytes_estimate, create_sql, index_sql, is_sbtest,
-    tables_of,
+    COMMENT, COMMENT_LOADING, SbtestError, SbtestRows, bytes_estimate, create_sql, index_sql,
+    is_sbtest, tables_of,
 };
 use base::{
     Connect, Exit, Random, RowSource, Session, SessionError, SessionResult, USERS_SETTINGS,
@@ -15,7 +15,7 @@ use base::{
 };
 use drive::{LoadProgress, LoadReport, LoadedTable};
 use spec::SbtestTables;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -142,6 +142,7 @@ async fn make_room<S: Session>(
 
 /// Behind the comment of a table that has one of its own.
 const MARK: &str = " (mydyno)";
+const MARK_LOADING: &str = " (mydyno: loading)";
 
 /// Drops the tables of a load, of which mydyno has to have made each.
 pub(crate) async fn drop_ours<S: Session>(
@@ -151,8 +152,9 @@ pub(crate) async fn drop_ours<S: Session>(
     let there = tables_of(session).await;
     let mut ours = there.map_err(failed("listing the tables"))?;
     ours.retain(|(table, _)| is_of_load(table));
-    let is_ours = |comment: &str| [COMMENT, COMMENT_LOADING].contains(&comment);
-    let mut others = ours.iter().filter(|(_, of)| !is_ours(of) && !of.ends_with(MARK));
+    let is_ours =
+        |of: &str| [COMMENT, COMMENT_LOADING].contains(&of) || of.ends_with(MARK) || is_loading(of);
+    let mut others = ours.iter().filter(|(_, comment)| !is_ours(comment));
     if let Some((table, _)) = others.next() {
         return Err(ScriptLoadError::NotOurs { table: table.clone() });
     }
@@ -170,15 +172,42 @@ fn quoted(table: &str) -> String {
     format!("`{}`", table.replace('`', "``"))
 }
 
-/// Says in the comment of a table that it is ours: a mark that goes with the table.
-async fn mark<S: Session>(session: &mut S, table: &str) -> SessionResult<()> {
+/// Does the comment of a table say that its load has not ended?
+fn is_loading(comment: &str) -> bool {
+    comment == COMMENT_LOADING || comment.ends_with(MARK_LOADING)
+}
+
+/// Has the load of the tables of this file ended, where it has begun?
+///
+/// # Errors
+/// [`SbtestError::Loading`] where it has not.
+pub(crate) async fn require_loaded<S: Session>(
+    session: &mut S,
+    file: &WorkloadFile,
+) -> Result<(), SbtestError> {
+    let there = tables_of(session).await?;
+    match there.iter().any(|(table, comment)| file.creates(table) && is_loading(comment)) {
+        true => Err(SbtestError::Loading),
+        false => Ok(()),
+    }
+}
+
+/// Says in the comment of a table that it is ours, and that it is being filled, or no longer: a
+/// mark that goes with the table.
+async fn mark<S: Session>(session: &mut S, table: &str, is_filled: bool) -> SessionResult<()> {
     let there = tables_of(session).await?;
     let Some((_, own)) = there.iter().find(|(name, _)| name.eq_ignore_ascii_case(table)) else {
         return Ok(());
     };
-    let comment = match own.is_empty() {
-        true => COMMENT.to_owned(),
-        false => own.replace('\\', "\\\\").replace('\'', "''") + MARK,
+    let own = own.strip_suffix(MARK_LOADING).unwrap_or(own);
+    let own = if own == COMMENT_LOADING { "" } else { own };
+    let comment = match (own.is_empty(), is_filled) {
+        (true, true) => COMMENT.to_owned(),
+        (true, false) => COMMENT_LOADING.to_owned(),
+        (false, is_filled) => {
+            let mark = if is_filled { MARK } else { MARK_LOADING };
+            own.replace('\\', "\\\\").replace('\'', "''") + mark
+        }
     };
     let sql = format!("ALTER TABLE {} COMMENT = '{comment}'", quoted(table));
     session.query(&sql).await.map(drop)
@@ -315,6 +344,10 @@ pub(crate) fn load_file<C: Connect + Sync>(
         make_room(&mut session, options.force, &|table| file.creates(table)).await?;
         let users = session.query(USERS_SETTINGS).await.map(drop);
         users.map_err(failed("preparing a session"))?;
+        let schema = session.query("SELECT DATABASE()").await;
+        let schema = schema.map_err(failed("reading the name of the schema"))?;
+        let schema = schema.row(0).map_or_else(String::new, |row| row.text(0));
+        let mut created = BTreeSet::new();
         let steps_total = file.setup.len() as u32;
         for (steps, setup) in (0..).zip(&file.setup) {
             let mut random = Random::new(options.seed, &[u64::from(steps)]);
@@ -327,10 +360,18 @@ pub(crate) fn load_file<C: Connect + Sync>(
             if !done.map_err(failed(what))? {
                 return Err(ScriptLoadError::Interrupted);
             }
-            if let Some(table) = created_table(&setup.sql) {
-                let marked = mark(&mut session, &table).await;
-                marked.map_err(failed(format!("writing into the comment of {table}")))?;
+            match created_table(&setup.sql) {
+                Some((of, table)) if of.as_ref().is_none_or(|of| *of == schema) => {
+                    let marked = mark(&mut session, &table, false).await;
+                    marked.map_err(failed(format!("writing into the comment of {table}")))?;
+                    created.insert(table);
+                }
+                Some(_) | None => {}
             }
+        }
+        for table in created {
+            let marked = mark(&mut session, &table, true).await;
+            marked.map_err(failed(format!("writing into the comment of {table}")))?;
         }
         C::close(session).await;
         Ok(LoadReport::default())

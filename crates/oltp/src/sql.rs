@@ -60,11 +60,17 @@ fn tokens(sql: &str) -> impl Iterator<Item = String> {
                 Some(word) if joins && in_word => word.push(c),
                 Some(_) | None => all.push(c.to_string()),
             },
-            SqlPiece::Quoted(text) => all.push(text.trim_matches('`').to_owned()),
+            SqlPiece::Quoted(text) => all.push(unquoted(text)),
             SqlPiece::Parameter(name) => all.push(format!(":{name}")),
         }
     }
     all.into_iter()
+}
+
+/// A name without its backticks; any other text as it is.
+fn unquoted(text: &str) -> String {
+    let name = text.strip_prefix('`').and_then(|of| of.strip_suffix('`'));
+    name.map_or_else(|| text.to_owned(), |name| name.replace("``", "`"))
 }
 
 /// What a statement does: its first word.
@@ -74,8 +80,8 @@ pub(crate) fn verb(sql: &str) -> String {
     first.unwrap_or_else(|| "statement".to_owned()).to_ascii_lowercase()
 }
 
-/// The table that a statement creates in the session's schema.
-pub(crate) fn created_table(sql: &str) -> Option<String> {
+/// The table that a statement creates, and its schema where that is named.
+pub(crate) fn created_table(sql: &str) -> Option<(Option<String>, String)> {
     let mut tokens = tokens(sql).peekable();
     let mut is = |word: &str| tokens.next_if(|token| token.eq_ignore_ascii_case(word)).is_some();
     if !is("create") {
@@ -87,7 +93,10 @@ pub(crate) fn created_table(sql: &str) -> Option<String> {
     }
     let _is_lenient = is("if") && is("not") && is("exists");
     let name = tokens.next()?;
-    (tokens.next()? != ".").then_some(name)
+    match tokens.next()?.as_str() {
+        "." => Some((Some(name), tokens.next()?)),
+        _ => Some((None, name)),
+    }
 }
 
 /// Does it begin or end a transaction?
@@ -150,15 +159,21 @@ mod tests {
         assert_eq!(verb("/* it's */ Update t"), "update");
         assert_eq!(verb(""), "statement");
         for (sql, table) in [
-            ("create table sale (id INT)", Some("sale")),
-            ("-- the table `x`\nCREATE TABLE IF NOT EXISTS `the sale`(id INT)", Some("the sale")),
-            ("CREATE OR REPLACE TABLE a LIKE b", Some("a")),
-            ("CREATE TABLE other.sale (id INT)", None),
+            ("create table sale (id INT)", Some((None, "sale"))),
+            (
+                "-- the table `x`\nCREATE TABLE IF NOT EXISTS `the sale`(id INT)",
+                Some((None, "the sale")),
+            ),
+            ("CREATE OR REPLACE TABLE a LIKE b", Some((None, "a"))),
+            ("CREATE TABLE other.sale (id INT)", Some((Some("other"), "sale"))),
+            ("CREATE TABLE `o`.`we``ird` (id INT)", Some((Some("o"), "we`ird"))),
             ("CREATE TEMPORARY TABLE sale (id INT)", None),
             ("CREATE VIEW a AS SELECT 1", None),
             ("INSERT INTO t VALUES ('create table a')", None),
         ] {
-            assert_eq!(created_table(sql).as_deref(), table, "{sql}");
+            let created = created_table(sql);
+            let created = created.as_ref().map(|(of, name)| (of.as_deref(), name.as_str()));
+            assert_eq!(created, table, "{sql}");
         }
         for sql in ["BEGIN", "start transaction read only", "-- x\nCommit;", "ROLLBACK"] {
             assert!(is_bracket(sql), "{sql}");

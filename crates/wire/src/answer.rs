@@ -51,6 +51,15 @@ pub(crate) fn binary_row(
     columns: &[ColumnDefinition],
     cells: &mut Vec<SqlValue>,
 ) -> SessionResult<()> {
+    binary_cells(&mut reader, columns, cells).map_err(|_| altered("fewer bytes than"))?;
+    whole(&reader)
+}
+
+fn binary_cells(
+    reader: &mut PacketReader<'_>,
+    columns: &[ColumnDefinition],
+    cells: &mut Vec<SqlValue>,
+) -> SessionResult<()> {
     reader.take(1)?;
     // The first two bits of a row's NULL map are reserved.
     let nulls = reader.take((columns.len() + 9) / 8)?;
@@ -59,10 +68,10 @@ pub(crate) fn binary_row(
         if nulls[bit / 8] & (1 << (bit % 8)) != 0 {
             cells.push(SqlValue::Null);
         } else {
-            cells.push(binary_cell(&mut reader, *column)?);
+            cells.push(binary_cell(reader, *column)?);
         }
     }
-    whole(&reader)
+    Ok(())
 }
 
 /// A row ends where its columns do. Else its table was changed since the columns were described,
@@ -70,11 +79,14 @@ pub(crate) fn binary_row(
 fn whole(reader: &PacketReader<'_>) -> SessionResult<()> {
     match reader.rest().len() {
         0 => Ok(()),
-        more => Err(SessionError::Unexpected(format!(
-            "a row has {more} bytes more than its columns; a table was altered since the \
-             statement was prepared"
-        ))),
+        more => Err(altered(&format!("{more} bytes more than"))),
     }
+}
+
+fn altered(has: &str) -> SessionError {
+    SessionError::Unexpected(format!(
+        "a row has {has} its columns; a table was altered since the statement was prepared"
+    ))
 }
 
 #[inline]
@@ -135,6 +147,8 @@ mod tests {
         assert_eq!(row(&[0, 0, 7, 0]), Ok(()));
         let error = row(&[0, 0, 7, 0, 0, 0]).unwrap_err();
         assert!(error.to_string().contains("2 bytes more than its columns"), "{error}");
+        let error = row(&[0, 0, 7]).unwrap_err();
+        assert!(error.to_string().contains("fewer bytes than its columns"), "{error}");
         assert!(text_row(PacketReader::new(&[1, b'7', 0xfb]), 1, &mut vec![]).is_err());
     }
 

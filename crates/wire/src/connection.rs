@@ -11,7 +11,7 @@ use crate::text;
 use crate::transport::Transport;
 use base::{
     Answer, Param, RowSource, ServerFamily, ServerRelease, Session, SessionError, SessionResult,
-    Since, SqlValue, StatementId, limits,
+    Since, SqlValue, StatementId, errors, limits,
 };
 use openssl::ssl::Ssl;
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ const FILE_PACKET_BYTES: usize = 48 << 10;
 struct PreparedStatement {
     id: u32,
     params: usize,
-    /// Where the server does not prepare statements, the text between its parameters.
+    /// Where the server does not prepare it, the text between its parameters.
     text: Vec<String>,
     /// What it answers is known from here on: it returns the columns that were described, or
     /// changes rows. What a CALL returns is not.
@@ -341,8 +341,7 @@ impl Connection {
     }
 
     fn put_execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> SessionResult<()> {
-        let command = if self.prepares { COM_STMT_EXECUTE } else { COM_QUERY };
-        let start = self.begin(command);
+        let start = self.begin(COM_STMT_EXECUTE);
         let prepared = self
             .prepared
             .get_mut(statement.0 as usize)
@@ -356,7 +355,8 @@ impl Connection {
             )));
         };
         let out = &mut self.output;
-        if !self.prepares {
+        if !prepared.text.is_empty() {
+            out[start + 4] = COM_QUERY;
             text::put_statement(out, &prepared.text, params);
             return self.enqueue(start, None);
         }
@@ -528,14 +528,21 @@ impl Session for Connection {
         const COM_STMT_PREPARE: u8 = 0x16;
         self.nothing_unanswered()?;
         let statement = StatementId(self.prepared.len() as u32);
-        if !self.prepares {
+        let mut first = None;
+        if self.prepares {
+            self.put_text(COM_STMT_PREPARE, sql)?;
+            first = match self.first_packet().await {
+                // Such as SAVEPOINT and LOCK TABLES.
+                Err(error) if error.code() == Some(errors::UNSUPPORTED_PS) => None,
+                first => Some(first?),
+            };
+        }
+        let Some(range) = first else {
             let text = text::parts(sql);
             let params = text.len() - 1;
             self.prepared.push(PreparedStatement { params, text, ..PreparedStatement::default() });
             return Ok(statement);
-        }
-        self.put_text(COM_STMT_PREPARE, sql)?;
-        let range = self.first_packet().await?;
+        };
         let mut reader = PacketReader::new(&self.input[range]);
         reader.take(1)?;
         let id = reader.u32()?;

@@ -75,7 +75,8 @@ fn line(interval: &Interval, state: &State) -> String {
     let cpu_percent = usage.cpu.busy().map(|share| share * 100.0);
     let reads = total(usage.io.iter().map(|row| row.rates.reads_per_s));
     let writes = total(usage.io.iter().map(|row| row.rates.writes_per_s));
-    let errors: u64 = interval.transactions.iter().map(|of| of.errors).sum();
+    // Transactions that were given up, and failed reconnects.
+    let errors: u64 = interval.failures.values().map(|of| of.occurrences).sum();
     row([
         &format!("{:.1}", interval.end_offset_ns as f64 / 1e9),
         phase,
@@ -106,7 +107,7 @@ fn total(mut values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{header, line};
-    use lab::Phase;
+    use lab::{FailedTries, Phase};
     use live::State;
     use live::testkit::{in_window, interval};
 
@@ -118,7 +119,8 @@ mod tests {
     fn an_interval_is_a_line() {
         let mut state = in_window();
         let mut of = interval(Phase::Window, 29.0..30.0, 200);
-        of.transactions[3].errors = 2;
+        let gone = FailedTries { occurrences: 2, first_message: "gone".to_owned() };
+        of.failures.insert(("reconnect", "lost".to_owned()), gone);
         let text = line(&of, &state);
         assert_eq!(words(&text), ["30.0", "window", "12000", "10.0", "62", "1234", "1457", "2"]);
         assert_eq!(text.len(), header().len(), "columns stand under their names");
