@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 
 /// Connections that a worker opens at the same time: servers bound their backlog.
 const OPENING_AT_ONCE: usize = 16;
+/// The hint of a connection that fails where others did not.
+const OTHERS_ARE_OPEN: &str = "; others are open, so the server, its account or a proxy before it \
+    may allow no more: use fewer connections, or raise that limit (HAProxy: maxconn)";
 /// How often a worker looks for a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -144,7 +147,12 @@ fn open_all<W: Workload>(
                 let mut opened = opened.borrow_mut();
                 match (client, &mut *opened) {
                     (Ok(client), Ok(clients)) => clients.push((connection, client)),
-                    (Err(failed), Ok(_)) => *opened = Err(failed),
+                    (Err(mut failed), Ok(clients)) => {
+                        if !clients.is_empty() {
+                            failed.message += OTHERS_ARE_OPEN;
+                        }
+                        *opened = Err(failed);
+                    }
                     (_, Err(_)) => {}
                 }
             }
