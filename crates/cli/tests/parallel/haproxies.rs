@@ -34,7 +34,8 @@ impl HaProxy {
              {lines}\n",
             admin.display()
         );
-        let account = "CREATE USER haproxy IDENTIFIED WITH mysql_native_password BY ''";
+        let account = "CREATE USER IF NOT EXISTS haproxy IDENTIFIED WITH \
+                       mysql_native_password BY ''";
         for (at, server) in servers.iter().enumerate() {
             // As whom it looks whether the server is up.
             execute(&server.dsn, ["SET sql_log_bin = 0", account]);
