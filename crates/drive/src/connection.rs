@@ -167,9 +167,9 @@ impl<W: Workload> ConnectionTask<'_, W> {
         }
     }
 
-    /// Opens a connection again that was closed while it was idle, before it takes up a transaction:
-    /// nothing was sent, so none has failed. Where it does not come back, the transaction is tried
-    /// on the closed one, and lost.
+    /// Opens a connection again that was closed while it was idle, before it takes up a
+    /// transaction: nothing was sent, so none has failed. Where it does not come back, the
+    /// transaction is tried on the closed one, and lost.
     async fn renew(
         &mut self,
         closed: W::Client,
