@@ -16,8 +16,8 @@ ENGINES := $(shell awk -F'"' '/^name =/ { name = $$2 } /^(maven|debian) =/ { pri
 PACKAGES_demo := ca-certificates libssl-dev maven pkg-config xz-utils
 PACKAGES_test := $(PACKAGES_demo) btrfs-progs chromium curl debian-archive-keyring fio nginx-light \
 	prometheus-node-exporter python3
-# A Slurm of two nodes.
-PACKAGES_soak := munge slurm-client slurmctld slurmd
+# A Slurm of two nodes, and a proxy.
+PACKAGES_soak := haproxy munge slurm-client slurmctld slurmd
 
 # Installs the engines that tests and benchmarks start.
 define install

@@ -65,6 +65,14 @@ pub const TRANSACTION_ROLLBACK_DURING_COMMIT: u16 = 3101;
 /// local_infile is off, from MySQL 8.0 on.
 pub const CLIENT_LOCAL_FILES_DISABLED: u16 = 3948;
 
+pub const ACCOUNT_LOCKED: u16 = 3118;
+pub const MARIADB_ACCOUNT_LOCKED: u16 = 4151;
+/// max_user_connections of all accounts, and a limit of one account.
+pub const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
+pub const USER_LIMIT_REACHED: u16 = 1226;
+/// require_secure_transport is on, and the line is open.
+pub const SECURE_TRANSPORT_REQUIRED: u16 = 3159;
+
 /// What proxies say where they have lost their server, or have none: those of the client library
 /// (MySQL Router, ProxySQL, MaxScale), and ProxySQL's own.
 pub const OF_PROXIES: [u16; 6] = [2003, 2006, SERVER_LOST, 9001, 9002, 9004];

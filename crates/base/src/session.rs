@@ -409,6 +409,12 @@ pub trait Session {
     /// pipelined.
     fn statements(&self) -> u64;
 
+    /// Has the other end closed the connection while nothing was asked of it, as a proxy does with
+    /// those that are idle?
+    fn is_closed(&self) -> bool {
+        false
+    }
+
     /// Runs a LOAD DATA LOCAL INFILE statement and answers the server's request for the file with
     /// `rows`. Returns the rows stored.
     fn load_local(

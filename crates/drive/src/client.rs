@@ -116,6 +116,11 @@ pub trait Client {
     /// Statements sent so far over this client.
     fn statements(&self) -> u64;
 
+    /// Has the other end closed the connection while it was idle? Nothing is lost by that.
+    fn is_closed(&self) -> bool {
+        false
+    }
+
     /// How long each statement since [`Client::begin`] took, of all tries; none where the client
     /// does not measure it.
     fn statement_times(&self) -> StatementTimes<'_> {

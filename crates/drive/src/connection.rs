@@ -17,6 +17,10 @@ use std::time::Duration;
 /// Of a load that says nothing else.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(2);
 
+/// A connection that was idle for so long may have been closed by a proxy or a server meanwhile,
+/// whose time-outs are of 1 s at least. To look costs a system call.
+const LOOKED_AT_AFTER_NS: u64 = 1_000_000_000;
+
 /// The pauses of a connection.
 pub(crate) struct Pausing {
     random: Random,
@@ -135,12 +139,16 @@ impl<W: Workload> ConnectionTask<'_, W> {
     /// Returns the client, unless it was lost and did not come back.
     async fn serve(&mut self, mut client: W::Client) -> Option<W::Client> {
         loop {
+            let idle_since_ns = self.free_from_ns;
             let next = self.next().await;
             let taken_ns = next.as_ref().map_or_else(|| self.schedule.now_ns(), |of| of.taken_ns);
             self.rested(|times| &mut times.idle_ns, taken_ns);
-            let Some(job) = next else {
+            let Some(mut job) = next else {
                 return Some(client);
             };
+            if job.taken_ns >= idle_since_ns + LOOKED_AT_AFTER_NS && client.is_closed() {
+                client = self.renew(client, &mut job).await;
+            }
             let refused = match self.transaction(&mut client, &job).await {
                 Left::Alive => {
                     self.pause_after_errors().await;
@@ -157,6 +165,25 @@ impl<W: Workload> ConnectionTask<'_, W> {
             self.rested(|times| &mut times.lost_ns, self.schedule.now_ns());
             client = reopened?;
         }
+    }
+
+    /// Opens a connection again that was closed while it was idle, before it takes up a
+    /// transaction: nothing was sent, so none has failed. Where it does not come back, the
+    /// transaction is tried on the closed one, and lost.
+    async fn renew(
+        &mut self,
+        closed: W::Client,
+        job: &mut QueuedOperation<W::Operation>,
+    ) -> W::Client {
+        self.schedule.disconnected();
+        let reopened = self.reopen(None).await;
+        job.taken_ns = self.schedule.now_ns();
+        job.scheduled_try_ns = job.scheduled_try_ns.map(|_| job.taken_ns);
+        self.rested(|times| &mut times.lost_ns, job.taken_ns);
+        reopened.unwrap_or_else(|| {
+            self.schedule.connected();
+            closed
+        })
     }
 
     /// It was in no transaction until now.

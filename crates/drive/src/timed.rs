@@ -199,6 +199,10 @@ impl<S: Session> Session for Timed<S> {
         self.session.statements()
     }
 
+    fn is_closed(&self) -> bool {
+        self.session.is_closed()
+    }
+
     async fn load_local(&mut self, sql: &str, rows: &mut dyn RowSource) -> SessionResult<u64> {
         self.session.load_local(sql, rows).await
     }

@@ -2,7 +2,7 @@
 //! are any.
 
 use crate::arrivals::Backlog;
-use crate::client::{Failed, Opening, Workload};
+use crate::client::{Failed, FailureKind, Opening, Workload};
 use crate::company::{DrivenShare, Partner, PartnerEnd};
 use crate::connection::{ConnectionTask, Feed, Pausing};
 use crate::interval::{Interval, IntervalKey};
@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 
 /// Connections that a worker opens at the same time: servers bound their backlog.
 const OPENING_AT_ONCE: usize = 16;
+/// The hint of a connection that fails where others did not.
+const OTHERS_ARE_OPEN: &str = "; others are open, so the server or a proxy before it may allow no \
+    more: use fewer connections, or raise that limit (HAProxy: maxconn)";
 /// How often a worker looks for a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -144,7 +147,14 @@ fn open_all<W: Workload>(
                 let mut opened = opened.borrow_mut();
                 match (client, &mut *opened) {
                     (Ok(client), Ok(clients)) => clients.push((connection, client)),
-                    (Err(failed), Ok(_)) => *opened = Err(failed),
+                    (Err(mut failed), Ok(clients)) => {
+                        // What names a limit needs no guess.
+                        let is_lost = matches!(failed.kind, FailureKind::Lost { .. });
+                        if is_lost && !clients.is_empty() {
+                            failed.message += OTHERS_ARE_OPEN;
+                        }
+                        *opened = Err(failed);
+                    }
                     (_, Err(_)) => {}
                 }
             }

@@ -88,6 +88,8 @@ struct Fake {
     dealt: &'static [TransactionType],
     /// Every so many transactions of a client lose their connection.
     lost_every: u64,
+    /// Connections are closed after their first transaction.
+    closes: bool,
 }
 
 impl Default for Fake {
@@ -100,6 +102,7 @@ impl Default for Fake {
             ended: Mutex::new(Vec::new()),
             dealt: &[WORK],
             lost_every: u64::MAX,
+            closes: false,
         }
     }
 }
@@ -160,7 +163,8 @@ impl Client for FakeClient<'_> {
         }
         reactor::sleep_until(end).await;
         self.tries += 1;
-        if self.tries.is_multiple_of(self.fake.lost_every) {
+        let is_lost = self.fake.closes && self.tries > 1;
+        if is_lost || self.tries.is_multiple_of(self.fake.lost_every) {
             return Attempt::Failed(Failed {
                 kind: FailureKind::Lost { in_doubt: true },
                 code: "lost".into(),
@@ -174,6 +178,10 @@ impl Client for FakeClient<'_> {
 
     fn statements(&self) -> u64 {
         self.tries
+    }
+
+    fn is_closed(&self) -> bool {
+        self.fake.closes && self.tries > 0
     }
 
     async fn close(self) {}
@@ -477,6 +485,16 @@ fn lost_connections_lose_no_count() {
             assert_eq!(offered, skipped + ended.len() as u64 + lost);
         }
     }
+}
+
+/// What a proxy has closed meanwhile is opened again before a transaction is sent.
+#[test]
+fn connections_that_are_closed_while_they_are_idle_lose_nothing() {
+    let fake = Fake { closes: true, ..Fake::default() };
+    let (report, _) = drive(&fake, &options(arrivals(0.5, Spacing::Uniform), 1, 4_500 * MS));
+    let ended = fake.ended.lock().unwrap().len() as u64;
+    assert!(ended >= 2);
+    assert_eq!((report.totals.errors, report.totals.reconnects), (0, ended - 1));
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub enum ScriptLoadError {
     NotOurs { table: String },
     #[error("interrupted; load again with --force")]
     Interrupted,
-    #[error("a loading thread failed: {0}")]
+    #[error("a loading thread failed")]
     Thread(#[from] std::io::Error),
 }
 

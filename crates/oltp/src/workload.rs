@@ -284,6 +284,10 @@ impl<C: Connect> Client for ScriptClient<C> {
         self.session.statements()
     }
 
+    fn is_closed(&self) -> bool {
+        self.session.is_closed()
+    }
+
     fn statement_times(&self) -> StatementTimes<'_> {
         self.session.times()
     }

@@ -9,11 +9,8 @@ pub type ServerResult<T> = Result<T, ServerError>;
 /// Everything that can go wrong in this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    #[error(
-        "no directory for mydyno's own data: none of MYDYNO_HOME, XDG_DATA_HOME and HOME is set; \
-         set MYDYNO_HOME to a directory of yours"
-    )]
-    NoHome,
+    #[error("no directory for mydyno's own data: {why}; set MYDYNO_HOME to a directory of yours")]
+    NoHome { why: String },
 
     #[error(
         "{what} `{name}` is unknown{}; the {what}s are {}",
@@ -166,7 +163,7 @@ impl ServerError {
             | ServerError::OptionFile { .. }
             | ServerError::NoTarget { .. } => Exit::Usage,
             ServerError::Failed { .. } => Exit::ServerFailed,
-            ServerError::NoHome
+            ServerError::NoHome { .. }
             | ServerError::NotInstalled { .. }
             | ServerError::MissingPackage { .. }
             | ServerError::Fetch { .. }

@@ -22,10 +22,10 @@ impl Home {
     /// missing.
     ///
     /// # Errors
-    /// [`ServerError::NoHome`] where no variable is set; [`ServerError::Io`] where it cannot be
-    /// made.
+    /// [`ServerError::NoHome`] where no variable is set, or it cannot be made.
     pub fn from_env() -> ServerResult<Home> {
-        Home::at(root_from_env().ok_or(ServerError::NoHome)?)
+        let why = "none of MYDYNO_HOME, XDG_DATA_HOME and HOME is set";
+        Home::at(root_from_env().ok_or_else(|| ServerError::NoHome { why: why.to_owned() })?)
     }
 
     /// The directory of [`Home::from_env`] where there is one, to look for servers in it. Nothing
@@ -39,7 +39,10 @@ impl Home {
     /// A home at `path`; made where it is missing.
     pub fn at(path: impl Into<PathBuf>) -> ServerResult<Home> {
         let path: PathBuf = path.into();
-        private_directory(&path)?;
+        let make = |path: &Path| {
+            private_directory(path).map_err(|error| ServerError::NoHome { why: error.to_string() })
+        };
+        make(&path)?;
         // Servers run in directories of their own, so every path handed to them is absolute.
         let root = fs::canonicalize(&path).map_err(io_at("find", &path))?;
         // Paths go into option files, which are text of lines.
@@ -53,7 +56,7 @@ impl Home {
         }
         let home = Home { root };
         for directory in [home.engines(), home.instances(), home.images(), home.run()] {
-            private_directory(&directory)?;
+            make(&directory)?;
         }
         Ok(home)
     }

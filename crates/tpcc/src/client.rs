@@ -141,6 +141,15 @@ impl<C: Connect> Client for TerminalClient<C> {
         self.terminal.session().statements() + beside
     }
 
+    fn is_closed(&self) -> bool {
+        let is_closed_beside = match &self.beside {
+            Beside::Nothing => false,
+            Beside::Replica(reader) => reader.terminal.session().is_closed(),
+            Beside::Shards(across) => across.is_closed(),
+        };
+        self.terminal.session().is_closed() || is_closed_beside
+    }
+
     fn statement_times(&self) -> StatementTimes<'_> {
         let session = self.terminal.session();
         match &self.beside {

@@ -585,6 +585,10 @@ impl Session for Connection {
         self.statements_sent
     }
 
+    fn is_closed(&self) -> bool {
+        self.transport.is_closed()
+    }
+
     async fn load_local(&mut self, sql: &str, rows: &mut dyn RowSource) -> SessionResult<u64> {
         self.nothing_unanswered()?;
         self.queue_query(sql)?;

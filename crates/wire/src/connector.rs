@@ -62,7 +62,11 @@ pub enum ConnectError {
         "cannot reach the server at {address}: {why}; check host, port and that the server is up"
     )]
     Unreachable { address: String, why: String },
-    #[error("login of user {user:?} at {address} was denied: {error}; check user and password")]
+    #[error(
+        "login of user {user:?} at {address} was denied: {error}; check user and \
+         password, and whether the account requires TLS or a certificate (ssl-mode, ssl-cert, \
+         ssl-key)"
+    )]
     Denied { address: String, user: String, error: SessionError },
     #[error(
         "user {user:?} at {address} may not use the schema: {error}; grant it the rights, or make \
@@ -73,12 +77,26 @@ pub enum ConnectError {
         "the server at {address} has no schema {schema:?}; create it, or load it with `mydyno load`"
     )]
     NoSchema { address: String, schema: String },
-    #[error("the server at {address} refuses connections: {error}")]
+    #[error("the server at {address} refuses connections: {error}{}", cure(error))]
     Refused { address: String, error: SessionError },
     #[error("no TLS connection to {address}: {why}")]
     Tls { address: String, why: String },
     #[error("login at {address} failed: {error}")]
     Protocol { address: String, error: SessionError },
+}
+
+/// What to do about a refusal that does not say so itself.
+fn cure(error: &SessionError) -> &'static str {
+    match error.code() {
+        Some(errors::ACCOUNT_LOCKED | errors::MARIADB_ACCOUNT_LOCKED) => {
+            "; unlock it (ALTER USER ... ACCOUNT UNLOCK), or use another"
+        }
+        Some(errors::TOO_MANY_USER_CONNECTIONS | errors::USER_LIMIT_REACHED) => {
+            "; raise that limit, or use fewer connections"
+        }
+        Some(errors::SECURE_TRANSPORT_REQUIRED) => "; use ssl-mode=REQUIRED, or a unix socket",
+        _ => "",
+    }
 }
 
 impl ConnectError {

@@ -489,3 +489,18 @@ fn rows_that_are_not_kept_have_no_limit() {
     let (_, failed, _) = run(&connector(), &chunks, KEEPING);
     assert!(failed);
 }
+
+#[test]
+fn an_idle_connection_that_the_server_closes_is_closed() {
+    reactor::block_on(async {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let connection = Connection::new(Transport::over(ours).unwrap(), true);
+        assert!(!connection.is_closed());
+        // It may say why before, as servers do.
+        theirs.write_all(b"bye").unwrap();
+        assert!(!connection.is_closed());
+        drop(theirs);
+        assert!(connection.is_closed());
+    })
+    .unwrap();
+}

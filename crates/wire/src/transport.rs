@@ -6,6 +6,7 @@ use crate::tls::reasons;
 use base::limits;
 use openssl::ssl::{ErrorCode, Ssl, SslStream};
 use reactor::PolledSocket;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
     self, AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt,
@@ -194,6 +195,12 @@ impl Transport {
 
     pub(crate) fn is_unix(&self) -> bool {
         self.is_unix
+    }
+
+    /// Has the other end closed it? What it said before that may wait to be read.
+    pub(crate) fn is_closed(&self) -> bool {
+        let mut look = [PollFd::new(&*self.socket.0, PollFlags::RDHUP)];
+        poll(&mut look, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
     }
 
     /// The negotiated TLS version and cipher, for the record.

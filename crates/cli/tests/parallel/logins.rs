@@ -187,7 +187,7 @@ fn certificates_of_clients() {
     assert_eq!(transport(&dsn(&format!("{cert}&{key}"))), "tcp+tls");
     let ca = format!("ssl-mode=VERIFY_CA&ssl-ca={}", file("ca.pem"));
     assert_eq!(transport(&dsn(&format!("{ca}&{cert}&{key}"))), "tcp+tls");
-    fails(&dsn("ssl-mode=REQUIRED"), &["was denied"]);
+    fails(&dsn("ssl-mode=REQUIRED"), &["was denied", "requires TLS or a certificate", "ssl-cert"]);
     fails(&dsn(&format!("{cert}&{key}&ssl-mode=DISABLED")), &["was denied"]);
     let of_another = format!("ssl-key={}", file("server-key.pem"));
     fails(&dsn(&format!("{cert}&{of_another}")), &["ssl-key", "private key of ssl-cert"]);

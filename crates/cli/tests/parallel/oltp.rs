@@ -337,3 +337,29 @@ fn statements_of_any_kind_in_any_script() {
     let asks = asks.to_str().unwrap();
     run(&dsn, asks).and_args(["--no-prepare"]).run().exits(1).says(&["2068", "no files"]);
 }
+
+/// As many tables as others measure with: more prepared statements than servers allow by default,
+/// which is told, with two ways out.
+#[test]
+#[ignore = "make soak"]
+fn tables_in_hundreds() {
+    let dsn = SERVER.schema("hundreds");
+    let tables = ["--tables", "250", "--table-size", "100"];
+    let loaded = command("load", &dsn, "sysbench-oltp", &tables).run().exits(0).json();
+    assert_eq!(number(&loaded, "/rows"), 25_000);
+    assert_eq!(list(&loaded, "/tables").len(), 250);
+    let begun = "SHOW GLOBAL VARIABLES LIKE 'max_prepared_stmt_count'";
+    let usual = value(&dsn, begun).split_once('|').unwrap().1.to_owned();
+    execute(&dsn, ["SET GLOBAL max_prepared_stmt_count = 4000"]);
+    let refused = run(&dsn, "sysbench-oltp").run().exits(4);
+    refused.says(&["max_prepared_stmt_count of the server is 4000", "--no-prepare"]);
+    let well = |ran: Mydyno| {
+        let summary = ran.run().exits(0).json();
+        assert!(number(&summary, "/transactions/read_write/committed") > 0, "{summary:#}");
+        assert!(list(&summary, "/checks").iter().all(|check| check["passed"] == true));
+        assert_eq!(number(&summary, "/transactions/read_write/errors"), 0, "{summary:#}");
+    };
+    well(run(&dsn, "sysbench-oltp").and_args(["--no-prepare"]));
+    execute(&dsn, [format!("SET GLOBAL max_prepared_stmt_count = {usual}")]);
+    well(run(&dsn, "sysbench-oltp"));
+}

@@ -75,6 +75,12 @@ impl Mydyno {
         self.started_by("bash", &["-c", &script])
     }
 
+    /// So many open files at most (RLIMIT_NOFILE).
+    pub fn with_open_files(self, most: u32) -> Mydyno {
+        let script = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+        self.started_by("bash", &["-c", &script])
+    }
+
     /// In a session of its own, whose id is the process's.
     pub fn in_its_own_session(self) -> Mydyno {
         self.started_by("setsid", &[])

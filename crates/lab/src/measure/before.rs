@@ -130,13 +130,17 @@ pub(crate) fn before(
             _ if load.xa => all,
             _ => all.div_ceil(subject.instances()),
         };
-        preflight::check_server(session, (connections, fitted.statements)).await
+        let statements = if load.no_prepare { 0 } else { fitted.statements };
+        preflight::check_server(session, (connections, statements)).await
     })?;
     if load.style == Style::Procedures {
         schemas::install_procedures(databases)?;
     }
     with_session(databases.first(), async |session| {
         let told = preflight::told(session).await?;
+        let writes = fitted.workload.types().iter().any(|of| of.row_bytes != Some(0));
+        let isolation = isolation_on(load, &told.variables).filter(|_| writes);
+        preflight::check_binlog(&told.variables, &isolation.unwrap_or_default())?;
         let data_bytes = preflight::data_bytes(session, "table_schema = DATABASE()").await;
         // How often the sessions of a run will have columns described.
         if !fitted.has_calls && !load.no_prepare {

@@ -2,7 +2,7 @@
 //! what is asked, and does this process?
 
 use crate::error::{LabError, LabResult, WhileDoing, unfit};
-use base::Session;
+use base::{Session, value_of};
 use observe::{ExporterSource, MeterSource, Readings, SampleSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use spec::Meters;
@@ -63,13 +63,30 @@ pub(crate) async fn check_server(
         return Err(unfit(format!(
             "max_prepared_stmt_count of the server is {limit}, but {connections} connections with \
              {statements} statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = \
-             {needed} (a private server: set it to that), or use fewer connections"
+             {needed} (a private server: set it to that), use fewer connections, or --no-prepare"
         )));
     }
     if number(session, "SELECT @@global.read_only OR @@global.innodb_read_only", 0).await? == 1 {
         return Err(unfit(
             "the server is read-only; run SET GLOBAL read_only = 0, or name the primary",
         ));
+    }
+    Ok(())
+}
+
+/// Checks that a server with these variables lets sessions of that isolation level write.
+///
+/// # Errors
+/// [`LabError::Unfit`] where its binary log cannot hold what they do.
+pub(crate) fn check_binlog(variables: &[(String, String)], isolation: &str) -> LabResult<()> {
+    let is = |name, value| value_of(variables, name).is_some_and(|of| of == value);
+    let is_weak = ["read-committed", "read-uncommitted"].contains(&isolation);
+    if is_weak && is("log_bin", "ON") && is("binlog_format", "STATEMENT") {
+        return Err(unfit(format!(
+            "binlog_format of the server is STATEMENT, with which InnoDB refuses every write at \
+             isolation level {isolation}; run SET GLOBAL binlog_format = 'ROW' (a private server: \
+             set it to that), or use --isolation repeatable-read"
+        )));
     }
     Ok(())
 }
@@ -97,12 +114,13 @@ fn check_meter(meter: &mut dyn SampleSource, stop: &AtomicBool) -> LabResult<()>
     }
 }
 
-/// Raises this process's limit of open files to what `connections` sockets need.
+/// Raises this process's limit of open files to so many `more`: a socket for each connection, or
+/// what the threads of a load have.
 ///
 /// # Errors
 /// [`LabError::Unfit`] where the hard limit is too low.
-pub(crate) fn raise_file_limit(connections: u32) -> LabResult<()> {
-    let needed = u64::from(connections) + EXTRA_FILES;
+pub(crate) fn raise_file_limit(more: u32) -> LabResult<()> {
+    let needed = u64::from(more) + EXTRA_FILES;
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: Some(needed), maximum: limit.maximum };
     if limit.current.is_none_or(|current| current >= needed)
@@ -111,8 +129,8 @@ pub(crate) fn raise_file_limit(connections: u32) -> LabResult<()> {
         return Ok(());
     }
     Err(unfit(format!(
-        "{connections} connections need {needed} open files, but this process may have {}; raise \
-         `ulimit -n`",
+        "the connections need {needed} open files, but this process may have {}; raise `ulimit \
+         -n`, or use fewer connections or threads",
         limit.maximum.or(limit.current).unwrap_or(0)
     )))
 }
@@ -158,10 +176,24 @@ pub(crate) async fn data_bytes(session: &mut Connection, condition: &str) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::{Meters, check_meters};
+    use super::{Meters, check_binlog, check_meters};
     use crate::error::LabError;
     use base::Exit;
     use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn a_binary_log_of_statements_wants_repeatable_reads() {
+        let told = |log: &str, format: &str| {
+            let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+            [of("log_bin", log), of("binlog_format", format)]
+        };
+        let error = check_binlog(&told("ON", "STATEMENT"), "read-committed").unwrap_err();
+        assert!(error.to_string().contains("binlog_format = 'ROW'"), "{error}");
+        check_binlog(&told("ON", "STATEMENT"), "repeatable-read").unwrap();
+        check_binlog(&told("ON", "MIXED"), "read-committed").unwrap();
+        check_binlog(&told("OFF", "STATEMENT"), "read-uncommitted").unwrap();
+        check_binlog(&[], "read-committed").unwrap();
+    }
 
     #[test]
     fn meters_that_say_nothing_are_told_before_a_run() {

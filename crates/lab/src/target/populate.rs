@@ -2,7 +2,7 @@
 //! file.
 
 use crate::error::{LabError, LabResult, unfit};
-use crate::measure::preflight::data_bytes;
+use crate::measure::preflight::{data_bytes, raise_file_limit};
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
 use crate::target::sessions::{text, with_session};
@@ -20,6 +20,9 @@ use std::thread;
 use store::{LoadMethod, StoredLoad, StoredLoadTable};
 use tpcc::{LoadError, LoadHelpers, LoadOptions, LoadPart, PopulateReport};
 use wire::{ConnectOptions, Connector, ServerInfo};
+
+/// Open files of a loading thread: its socket, and those of its reactor.
+const FILES_PER_THREAD: u32 = 4;
 
 /// What to load where there is nothing yet, over so many connections; by default as many as the
 /// machine has cores, 2 to 8.
@@ -142,6 +145,7 @@ pub(crate) fn populate(
     fleet: Option<FleetLoad<'_>>,
     job: &Job<'_>,
 ) -> LabResult<StoredLoad> {
+    raise_file_limit(spec.threads.saturating_mul(FILES_PER_THREAD))?;
     let server = create_schema(connect, spec)?;
     let connector = Connector::new(connect.clone())?;
     let started_utc_ns = now_utc_ns();

@@ -66,7 +66,7 @@ pub enum LoadError {
     ChunksMissing { marked: usize, wanted: usize },
     #[error("interrupted; the same `mydyno load` continues where this one ended")]
     Interrupted,
-    #[error("a loading thread failed: {0}")]
+    #[error("a loading thread failed")]
     Thread(#[from] std::io::Error),
     /// Another process that loads a part.
     #[error("{0}; the same `mydyno load` continues where this one ended")]

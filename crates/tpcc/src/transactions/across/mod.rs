@@ -127,6 +127,11 @@ impl<S: Session> Across<S> {
         self.others.iter().flatten().map(|other| other.session().statements()).sum()
     }
 
+    /// Has another shard closed its connection?
+    pub(crate) fn is_closed(&self) -> bool {
+        self.others.iter().flatten().any(|other| other.session().is_closed())
+    }
+
     /// The sessions, to close them.
     pub(crate) fn into_sessions(self) -> impl Iterator<Item = S> {
         self.others.into_iter().flatten().map(PreparedSession::into_session)
