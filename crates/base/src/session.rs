@@ -409,6 +409,11 @@ pub trait Session {
     /// pipelined.
     fn statements(&self) -> u64;
 
+    /// Is a transaction open, as the last answer said?
+    fn in_transaction(&self) -> bool {
+        false
+    }
+
     /// Has the other end closed the connection while nothing was asked of it, as a proxy does with
     /// those that are idle?
     fn is_closed(&self) -> bool {

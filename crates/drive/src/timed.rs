@@ -199,6 +199,10 @@ impl<S: Session> Session for Timed<S> {
         self.session.statements()
     }
 
+    fn in_transaction(&self) -> bool {
+        self.session.in_transaction()
+    }
+
     fn is_closed(&self) -> bool {
         self.session.is_closed()
     }

@@ -241,6 +241,12 @@ impl<C: Connect> ScriptClient<C> {
         if is_explicit {
             self.session.query("COMMIT").await.map_err(judged_by(failed_in_commit))?;
         }
+        if self.session.in_transaction() {
+            let why = "a statement leaves a transaction open, so that nothing is committed: leave \
+                       autocommit and START TRANSACTION to mydyno, and COMMIT in procedures";
+            let error = SessionError::Unexpected(why.to_owned());
+            return Err(judged_by(failed_by)(error));
+        }
         Ok(())
     }
 

@@ -88,6 +88,7 @@ pub struct Connection {
     metadata: Metadata,
     pipelined: bool,
     keeps_rows: bool,
+    in_transaction: bool,
     /// The server prepares statements; else they go as text, with their parameters as literals.
     prepares: bool,
     /// Commands queued, of which the first `sent` bytes have left.
@@ -121,6 +122,7 @@ impl Connection {
             metadata: Metadata::Always,
             pipelined: false,
             keeps_rows: true,
+            in_transaction: false,
             prepares,
             output: Vec::with_capacity(1 << 10),
             sent: 0,
@@ -474,11 +476,13 @@ impl Session for Connection {
         // After any error that is no answer the protocol is out of step, and the connection stays
         // busy for ever.
         self.busy = matches!(&status, Err(error) if error.code().is_none());
-        let has_more = status.as_ref().is_ok_and(|status| status.more);
+        let has_more = status.as_ref().is_ok_and(|status| status.after.more);
         if !self.busy && !has_more {
             self.answered();
         }
-        let Status { affected_rows, last_insert_id, width, more, .. } = status?;
+        let Status { affected_rows, last_insert_id, width, after, .. } = status?;
+        self.in_transaction = after.in_transaction;
+        let more = after.more;
         let (cells, bytes) = (&self.cells[..], &self.input[..]);
         Ok(Answer { affected_rows, last_insert_id, width, cells, bytes, more })
     }
@@ -583,6 +587,10 @@ impl Session for Connection {
 
     fn statements(&self) -> u64 {
         self.statements_sent
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction
     }
 
     fn is_closed(&self) -> bool {

@@ -70,19 +70,35 @@ pub(crate) struct Status {
     pub(crate) width: usize,
     /// Bytes of its rows.
     pub(crate) row_bytes: usize,
+    pub(crate) after: After,
+}
+
+/// What holds behind an answer.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct After {
     /// Another answer follows.
     pub(crate) more: bool,
+    /// A transaction is open.
+    pub(crate) in_transaction: bool,
+}
+
+impl After {
+    /// By the low byte of the status flags.
+    fn of_flags(flags: u8) -> After {
+        const IN_TRANSACTION: u8 = 0x01;
+        const MORE_RESULTS: u8 = 0x08;
+        After { more: flags & MORE_RESULTS != 0, in_transaction: flags & IN_TRANSACTION != 0 }
+    }
 }
 
 impl Status {
     /// Reads an OK packet behind its first byte.
     pub(crate) fn of_ok(payload: &[u8]) -> SessionResult<Status> {
-        const MORE_RESULTS: u16 = 0x0008;
         let mut reader = PacketReader::new(payload);
         let affected_rows = reader.lenenc()?;
         let last_insert_id = reader.lenenc()?;
-        let more = reader.u16()? & MORE_RESULTS != 0;
-        Ok(Status { affected_rows, last_insert_id, more, ..Status::default() })
+        let after = After::of_flags(reader.u16()? as u8);
+        Ok(Status { affected_rows, last_insert_id, after, ..Status::default() })
     }
 }
 
@@ -117,13 +133,13 @@ impl Protocol {
         Ok((width, described))
     }
 
-    /// Reads the packet behind the last row, without its first byte: does another answer follow?
-    pub(crate) fn more_after_rows(self, payload: &[u8]) -> SessionResult<bool> {
+    /// Reads the packet behind the last row, without its first byte.
+    pub(crate) fn after_rows(self, payload: &[u8]) -> SessionResult<After> {
         if self.has(capability::DEPRECATE_EOF) {
-            return Ok(Status::of_ok(payload)?.more);
+            return Ok(Status::of_ok(payload)?.after);
         }
         // The old form: warnings 2, status 2.
-        let status = payload.get(2).ok_or_else(|| malformed("rows without an end"))?;
-        Ok(status & 0x08 != 0)
+        let flags = payload.get(2).ok_or_else(|| malformed("rows without an end"))?;
+        Ok(After::of_flags(*flags))
     }
 }

@@ -139,7 +139,12 @@ weight = 20
 statements = ["INSERT INTO one (v) VALUES (1)"]
 [[transaction]]
 name = "two"
-statements = ["INSERT INTO one (v) VALUES (2)", "UPDATE one SET v = 0 WHERE id = 1"]
+statements = [
+    "INSERT INTO one (v) VALUES (2)",
+    "SAVEPOINT here",
+    "PREPARE other FROM 'SELECT 1'",
+    "UPDATE one SET v = 0 WHERE id = 1",
+]
 "#;
     let server = Server::quick("mariadb-10.11", &[]);
     set(&server, &[("completion_type", "1"), ("sql_mode", "'ORACLE'")]);
@@ -160,6 +165,22 @@ statements = ["INSERT INTO one (v) VALUES (2)", "UPDATE one SET v = 0 WHERE id =
     let stored = rows(&dsn) - 1501;
     // The last ones may end behind the window.
     assert!(committed > 0 && (committed..=committed + 2).contains(&stored), "{stored} {summary:#}");
+    let open = FILE.replace(
+        "VALUES (1)\"]",
+        "VALUES (1)\"]\n[[transaction]]\nname = \"off\"\n\
+        statements = [\"SET autocommit = 0\"]",
+    );
+    std::fs::write(work.path().join("open.toml"), open).unwrap();
+    on(&dsn, &format!("{run} open.toml")).exits(1).says(&["leaves a transaction open"]);
+    set(&server, &[("max_allowed_packet", "32768")]);
+    for command in ["load -w 1", &format!("{run} f.toml")] {
+        on(&dsn, command).exits(4).says(&["max_allowed_packet of the server is 32768"]);
+    }
+    set(&server, &[("max_allowed_packet", "DEFAULT")]);
+    // A load that was killed.
+    execute(&dsn, ["ALTER TABLE one COMMENT = 'mydyno: loading'"]);
+    on(&dsn, &format!("{run} f.toml")).exits(4).says(&["load of these tables has not ended"]);
+    on(&dsn, "load --workload f.toml --force").exits(0);
     // Rows that are not there, as sysbench's prepare leaves them out on a cluster.
     let sbtest = server.schema("gaps");
     on(&sbtest, "load --workload sysbench-oltp --tables 1 --table-size 600").exits(0);

@@ -18,6 +18,9 @@ const EXTRA_CONNECTIONS: u64 = 3;
 const LEAVING_PATIENCE: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// What the packets of a load and of its statements need.
+const PACKET_BYTES: u64 = 64 << 10;
+
 /// Files that this process needs beside its sockets.
 const EXTRA_FILES: u64 = 64;
 
@@ -36,6 +39,7 @@ pub(crate) async fn check_server(
     session: &mut Connection,
     (connections, statements): (u32, u32),
 ) -> LabResult<()> {
+    check_packets(session).await?;
     let connected = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
     let limit = number(session, "SELECT @@global.max_connections", 0).await?;
     let asked_at = Instant::now();
@@ -72,6 +76,20 @@ pub(crate) async fn check_server(
         ));
     }
     Ok(())
+}
+
+/// Checks that the server takes packets as large as those of mydyno.
+///
+/// # Errors
+/// [`LabError::Unfit`] where it does not.
+pub(crate) async fn check_packets(session: &mut Connection) -> LabResult<()> {
+    match number(session, "SELECT @@global.max_allowed_packet", 0).await? {
+        limit if limit >= PACKET_BYTES => Ok(()),
+        limit => Err(unfit(format!(
+            "max_allowed_packet of the server is {limit}, but packets of {PACKET_BYTES} bytes come; \
+             run SET GLOBAL max_allowed_packet = 67108864 (a private server: set it to that)"
+        ))),
+    }
 }
 
 /// Checks that a server with these variables lets sessions of that isolation level write.

@@ -2,7 +2,7 @@
 //! file.
 
 use crate::error::{LabError, LabResult, unfit};
-use crate::measure::preflight::{data_bytes, raise_file_limit};
+use crate::measure::preflight::{check_packets, data_bytes, raise_file_limit};
 use crate::measure::workload::read_workload;
 use crate::progress::{Job, Progress};
 use crate::target::sessions::{text, with_session};
@@ -278,6 +278,7 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadOptions) -> LabResult<Serv
         _ => LabError::Session { doing: "creating the schema", error },
     };
     with_session(&without, async |session| {
+        check_packets(session).await?;
         let directory = text(session, "SELECT @@global.datadir").await.map_err(failed)?;
         let hex: String = schema.bytes().map(|byte| format!("{byte:02X}")).collect();
         let quoted = format!("X'{hex}'");

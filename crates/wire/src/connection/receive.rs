@@ -3,7 +3,7 @@
 use super::{Connection, PACKET_MAX, lost};
 use crate::answer;
 use crate::packet::{self, PacketReader, malformed};
-use crate::protocol::{Status, capability};
+use crate::protocol::{After, Status, capability};
 use base::{SessionError, SessionResult, limits};
 use std::ops::Range;
 
@@ -61,8 +61,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and
-    /// whether there is more.
+    /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and what
+    /// holds behind it.
     pub(super) async fn read_answer(&mut self) -> SessionResult<Status> {
         self.cells.clear();
         let range = self.packet().await?;
@@ -80,13 +80,13 @@ impl Connection {
             }
         };
         if !self.keeps_rows {
-            let more = self.skip_rows().await?;
-            return Ok(Status { width, more, ..Status::default() });
+            let after = self.skip_rows().await?;
+            return Ok(Status { width, after, ..Status::default() });
         }
         let rows_start = self.parsed;
-        let more = self.read_rows(width).await?;
+        let after = self.read_rows(width).await?;
         let row_bytes = self.parsed - rows_start;
-        Ok(Status { width, row_bytes, more, ..Status::default() })
+        Ok(Status { width, row_bytes, after, ..Status::default() })
     }
 
     /// Reads column definitions and keeps them with the statement.
@@ -125,8 +125,8 @@ impl Connection {
         })
     }
 
-    /// Reads rows of any size to their end and keeps none; true where another answer follows.
-    async fn skip_rows(&mut self) -> SessionResult<bool> {
+    /// Reads rows of any size to their end and keeps none.
+    async fn skip_rows(&mut self) -> SessionResult<After> {
         loop {
             if self.head_of_packet(0).await? == 0 {
                 return Err(malformed("a row without bytes"));
@@ -178,17 +178,17 @@ impl Connection {
         self.answer_start = 0;
     }
 
-    /// The packet after the last row: does another answer follow?
-    fn after_rows(&self, range: Range<usize>) -> SessionResult<bool> {
+    /// The packet after the last row.
+    fn after_rows(&self, range: Range<usize>) -> SessionResult<After> {
         let payload = &self.input[range];
         match payload.first() {
             Some(0xff) => Err(packet::server_error(&payload[1..])),
-            _ => self.protocol.more_after_rows(&payload[1..]),
+            _ => self.protocol.after_rows(&payload[1..]),
         }
     }
 
-    /// Reads rows to their end; true where another answer follows.
-    async fn read_rows(&mut self, width: usize) -> SessionResult<bool> {
+    /// Reads rows to their end.
+    async fn read_rows(&mut self, width: usize) -> SessionResult<After> {
         let statement = self.pending.front().and_then(|pending| pending.statement);
         loop {
             let range = self.packet().await?;
