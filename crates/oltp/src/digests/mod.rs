@@ -11,7 +11,7 @@ mod tokens;
 mod values;
 mod write;
 
-use crate::digests::read::Observed;
+use crate::digests::read::ObservedDigests;
 use crate::digests::statement::{DigestStatement, statement_of};
 use crate::digests::write::{DigestText, LeftOut};
 use base::{Exit, Session, SessionError};
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 pub struct DigestOptions {
     /// Statements, the most frequent ones.
     pub top: usize,
-    /// Rows of a table that is made up.
+    /// TextRows of a table that is made up.
     pub rows_max: u64,
     /// Values of sampled statements.
     pub samples: bool,
@@ -104,7 +104,7 @@ pub async fn workload_from_digests<S: Session>(
     let mut kept: Vec<(usize, DigestStatement)> = Vec::new();
     let mut left_out: Vec<LeftOut> = Vec::new();
     for (place, digest) in observed.digests.iter().enumerate() {
-        let Observed { schema, tables, digest_bytes, .. } = &observed;
+        let ObservedDigests { schema, tables, digest_bytes, .. } = &observed;
         let statement = match statement_of(digest, schema, tables, *digest_bytes) {
             Ok(_) if kept.len() == options.top => Err("beyond --top".to_owned()),
             Ok(statement) => {

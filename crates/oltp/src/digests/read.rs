@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// What a server has counted for a schema.
 #[derive(Debug, Default)]
-pub(super) struct Observed {
+pub(super) struct ObservedDigests {
     pub(super) schema: String,
     pub(super) version: String,
     /// The most frequent first.
@@ -25,16 +25,20 @@ pub(super) struct Observed {
 /// Digests that are looked at.
 const DIGESTS_MAX: usize = 1_000;
 
-type Rows = Vec<Vec<Option<String>>>;
+type TextRows = Vec<Vec<Option<String>>>;
 
-async fn rows<S: Session>(session: &mut S, sql: &str) -> SessionResult<Rows> {
+async fn rows<S: Session>(session: &mut S, sql: &str) -> SessionResult<TextRows> {
     let answer = session.query(sql).await?;
     let width = answer.width;
     let value = |row: &base::Row<'_>, column| (!row.is_null(column)).then(|| row.text(column));
     Ok(answer.rows().map(|row| (0..width).map(|column| value(&row, column)).collect()).collect())
 }
 
-async fn asked<S: Session>(session: &mut S, what: &str, sql: &str) -> Result<Rows, DigestError> {
+async fn asked<S: Session>(
+    session: &mut S,
+    what: &str,
+    sql: &str,
+) -> Result<TextRows, DigestError> {
     rows(session, sql).await.map_err(|error| {
         let what = what.to_owned();
         match is_denied(&error) {
@@ -59,7 +63,7 @@ fn number(row: &[Option<String>], column: usize) -> Option<u64> {
     row.get(column)?.as_ref()?.parse().ok()
 }
 
-fn one(rows: &Rows) -> u64 {
+fn one(rows: &TextRows) -> u64 {
     rows.first().and_then(|row| number(row, 0)).unwrap_or(0)
 }
 
@@ -67,7 +71,7 @@ fn one(rows: &Rows) -> u64 {
 pub(super) async fn observe<S: Session>(
     session: &mut S,
     samples: bool,
-) -> Result<Observed, DigestError> {
+) -> Result<ObservedDigests, DigestError> {
     // MySQL 8.0 keeps what it once told of tables for a day.
     let fresh = "SET NAMES utf8mb4 /*!80000 , information_schema_stats_expiry = 0 */";
     asked(session, "variables", fresh).await?;
@@ -96,11 +100,11 @@ pub(super) async fn observe<S: Session>(
     if let Some(consumer) = off.first() {
         return Err(DigestError::ConsumerOff { consumer: text(consumer, 0) });
     }
-    let mut observed = Observed {
+    let mut observed = ObservedDigests {
         schema: text(head, 0),
         version: text(head, 1),
         digest_bytes: number(head, 3).unwrap_or(1024) as usize,
-        ..Observed::default()
+        ..ObservedDigests::default()
     };
     add_digests(session, samples, &mut observed).await?;
     observed.tables = tables(session).await?;
@@ -110,7 +114,7 @@ pub(super) async fn observe<S: Session>(
 async fn add_digests<S: Session>(
     session: &mut S,
     samples: bool,
-    observed: &mut Observed,
+    observed: &mut ObservedDigests,
 ) -> Result<(), DigestError> {
     const TABLE: &str = "performance_schema.events_statements_summary_by_digest";
     let has_samples = "SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = \
@@ -231,8 +235,8 @@ pub(super) async fn look_into<S: Session>(
     }
     let sql = format!(
         "SELECT COLUMN_NAME, JSON_LENGTH(HISTOGRAM, '$.buckets'), \
-         JSON_EXTRACT(HISTOGRAM, '$.buckets[*][3]') FROM information_schema.COLUMN_STATISTICS WHERE \
-         SCHEMA_NAME = DATABASE() AND TABLE_NAME = '{}'",
+         JSON_EXTRACT(HISTOGRAM, '$.buckets[*][3]') FROM information_schema.COLUMN_STATISTICS \
+         WHERE SCHEMA_NAME = DATABASE() AND TABLE_NAME = '{}'",
         table.name.replace('\\', "\\\\").replace('\'', "''")
     );
     // Other servers have none.

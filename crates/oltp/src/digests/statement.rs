@@ -3,8 +3,8 @@
 
 use super::Digest;
 use super::tables::{TableFacts, quoted};
-use super::tokens::{Token, is_cut, tokens, with_sample};
-use super::values::{DigestValue, Scope};
+use super::tokens::{DigestToken, is_cut, tokens, with_sample};
+use super::values::{DigestValue, StatementScope};
 use crate::script::PARAMETERS_MAX;
 
 /// A statement that a workload may have.
@@ -16,9 +16,9 @@ pub(super) struct DigestStatement {
     /// Its text: SQL between its values, which are one less.
     pub(super) sql: Vec<String>,
     pub(super) values: Vec<DigestValue>,
-    /// Rows that a call examines or changes.
+    /// TextRows that a call examines or changes.
     pub(super) rows: f64,
-    /// Rows that a call sends.
+    /// TextRows that a call sends.
     pub(super) rows_sent: f64,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn statement_of(
     bytes_max: usize,
 ) -> Result<DigestStatement, String> {
     let written = tokens(&digest.text);
-    let verb = written.iter().find_map(Token::name).unwrap_or_default().to_ascii_uppercase();
+    let verb = written.iter().find_map(DigestToken::name).unwrap_or_default().to_ascii_uppercase();
     match verb.as_str() {
         "SELECT" | "INSERT" | "REPLACE" | "UPDATE" | "DELETE" | "WITH" => {}
         "BEGIN" | "START" | "COMMIT" | "ROLLBACK" => {
@@ -61,7 +61,7 @@ pub(super) fn statement_of(
                     to have it whole"
             .to_owned());
     }
-    let is_variable = |token: &Token| token.is_symbol("@");
+    let is_variable = |token: &DigestToken| token.is_symbol("@");
     if written.iter().any(is_variable) {
         return Err("uses variables of the session or the server".to_owned());
     }
@@ -75,7 +75,7 @@ pub(super) fn statement_of(
     } else {
         changed
     };
-    let scope = Scope { facts, named: &named, rows };
+    let scope = StatementScope { facts, named: &named, rows };
     let tokens = scope.with_lists(&tokens);
     let tokens = with_literals(tokens);
     let values = scope.values(&tokens);
@@ -96,7 +96,7 @@ pub(super) fn statement_of(
 /// The tables that a statement names, by their aliases too. Their schema is left out of the
 /// statement, and they are written as the server has them.
 fn tables_of(
-    tokens: &mut Vec<Token>,
+    tokens: &mut Vec<DigestToken>,
     schema: &str,
     facts: &[TableFacts],
 ) -> Result<Vec<(String, usize)>, String> {
@@ -144,18 +144,19 @@ fn tables_of(
             if known.is_view {
                 return Err(format!("reads the view {name}, which is not made"));
             }
-            tokens[at] = Token::Name(known.name.clone());
+            tokens[at] = DigestToken::Name(known.name.clone());
             let place = facts.iter().position(|of| of.name == known.name).unwrap_or_default();
             named.push((known.name.clone(), place));
             let alias = at + 1 + usize::from(tokens.get(at + 1).is_some_and(|of| of.is_word("AS")));
-            if let Some(Token::Name(alias)) = tokens.get(alias) {
+            if let Some(DigestToken::Name(alias)) = tokens.get(alias) {
                 named.push((alias.clone(), place));
             }
         } else if !is_derived(tokens, &name) {
             return Err(format!("there is no table {name} (any more)"));
         }
         at += 1;
-        let is_alias = |token: &Token| token.is_word("AS") || matches!(token, Token::Name(_));
+        let is_alias =
+            |token: &DigestToken| token.is_word("AS") || matches!(token, DigestToken::Name(_));
         while tokens.get(at).is_some_and(is_alias) {
             at += 1;
         }
@@ -166,15 +167,15 @@ fn tables_of(
 }
 
 /// Is it the name of a query in the statement (WITH)?
-fn is_derived(tokens: &[Token], name: &str) -> bool {
+fn is_derived(tokens: &[DigestToken], name: &str) -> bool {
     let mut threes = tokens.windows(3);
-    let begins = |of: &[Token]| of[1].is_word("AS") && of[2].is_symbol("(");
+    let begins = |of: &[DigestToken]| of[1].is_word("AS") && of[2].is_symbol("(");
     name.eq_ignore_ascii_case("DUAL") || threes.any(|of| of[0].name() == Some(name) && begins(of))
 }
 
 /// Literals that cannot be parameters: places in ORDER BY, lengths of types, digits of NOW().
-fn with_literals(tokens: Vec<Token>) -> Vec<Token> {
-    let mut out: Vec<Token> = Vec::new();
+fn with_literals(tokens: Vec<DigestToken>) -> Vec<DigestToken> {
+    let mut out: Vec<DigestToken> = Vec::new();
     let mut is_list_of_places = false;
     for token in tokens {
         let last = |count: usize| out.len().checked_sub(count).map(|at| &out[at]);
@@ -186,7 +187,7 @@ fn with_literals(tokens: Vec<Token>) -> Vec<Token> {
         } else if ["LIMIT", "FOR", "HAVING", "UNION", "ORDER"].iter().any(|of| token.is_word(of)) {
             is_list_of_places = false;
         }
-        let Token::Value(sample) = &token else {
+        let DigestToken::Value(sample) = &token else {
             out.push(token);
             continue;
         };
@@ -210,26 +211,26 @@ fn with_literals(tokens: Vec<Token>) -> Vec<Token> {
         };
         let is_number = |of: &&String| of.bytes().all(|byte| byte.is_ascii_digit());
         let literal = sample.as_ref().filter(is_number).map_or(literal, String::as_str);
-        let literal = Token::symbol(literal);
+        let literal = DigestToken::symbol(literal);
         out.push(literal);
     }
     out
 }
 
 /// May it be the name of a function?
-fn is_function(token: &Token) -> bool {
+fn is_function(token: &DigestToken) -> bool {
     const OTHERS: [&str; 16] = [
         "IN", "VALUES", "VALUE", "AND", "OR", "NOT", "ON", "WHERE", "AS", "FROM", "JOIN", "USING",
         "EXISTS", "SELECT", "WHEN", "THEN",
     ];
-    matches!(token, Token::Word(_)) && !OTHERS.iter().any(|word| token.is_word(word))
+    matches!(token, DigestToken::Word(_)) && !OTHERS.iter().any(|word| token.is_word(word))
 }
 
 /// The text between the values.
-fn sql_parts(tokens: &[Token]) -> Vec<String> {
+fn sql_parts(tokens: &[DigestToken]) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut joins = true;
-    let mut last: Option<&Token> = None;
+    let mut last: Option<&DigestToken> = None;
     for token in tokens {
         let is_tight = [".", ",", ")"].iter().any(|of| token.is_symbol(of))
             // Without IGNORE_SPACE no space stands between a function and its parenthesis.
@@ -240,10 +241,10 @@ fn sql_parts(tokens: &[Token]) -> Vec<String> {
             }
         }
         let text = match token {
-            Token::Word(text) | Token::Symbol(text) => text.clone(),
-            Token::Name(name) => quoted(name),
-            Token::Values | Token::List | Token::More => String::new(),
-            Token::Value(_) => {
+            DigestToken::Word(text) | DigestToken::Symbol(text) => text.clone(),
+            DigestToken::Name(name) => quoted(name),
+            DigestToken::Values | DigestToken::List | DigestToken::More => String::new(),
+            DigestToken::Value(_) => {
                 parts.push(String::new());
                 String::new()
             }

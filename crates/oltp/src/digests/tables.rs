@@ -138,7 +138,7 @@ pub(super) struct MadeTable<'a> {
     pub(super) rows: u64,
     /// By column; texts of which nothing is known are random.
     pub(super) numbers: Vec<Option<Numbers>>,
-    /// Rows may collide in a unique key.
+    /// TextRows may collide in a unique key.
     is_lenient: bool,
 }
 
@@ -267,6 +267,7 @@ impl<'a> MadeTable<'a> {
                     parameters.insert("row".to_owned(), "{ sequence = { from = 0 } }".to_owned());
                     let number = match (*divisor, of.is_unique) {
                         (_, true) => ":row".to_owned(),
+                        (1, false) => format!(":row % {}", of.count),
                         (divisor, false) => format!("(:row DIV {divisor}) % {}", of.count),
                     };
                     self.sql(column, *of, &number)

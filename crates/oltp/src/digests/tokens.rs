@@ -5,7 +5,7 @@ use base::{SqlPiece, sql_pieces};
 
 /// A part of a digest's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum DigestToken {
     /// A keyword, a number, or a name without quotes: MariaDB has such.
     Word(String),
     /// In backquotes, without them.
@@ -21,31 +21,35 @@ pub(super) enum Token {
     Symbol(String),
 }
 
-impl Token {
-    pub(super) fn symbol(text: &str) -> Token {
-        Token::Symbol(text.to_owned())
+impl DigestToken {
+    pub(super) fn symbol(text: &str) -> DigestToken {
+        DigestToken::Symbol(text.to_owned())
     }
 
     pub(super) fn is_symbol(&self, text: &str) -> bool {
-        matches!(self, Token::Symbol(symbol) if symbol == text)
+        matches!(self, DigestToken::Symbol(symbol) if symbol == text)
     }
 
     pub(super) fn is_word(&self, word: &str) -> bool {
-        matches!(self, Token::Word(text) if text.eq_ignore_ascii_case(word))
+        matches!(self, DigestToken::Word(text) if text.eq_ignore_ascii_case(word))
     }
 
     /// What may be the name of a table or a column.
     pub(super) fn name(&self) -> Option<&str> {
         match self {
-            Token::Word(text) | Token::Name(text) => Some(text),
-            Token::Value(_) | Token::Values | Token::List | Token::More | Token::Symbol(_) => None,
+            DigestToken::Word(text) | DigestToken::Name(text) => Some(text),
+            DigestToken::Value(_)
+            | DigestToken::Values
+            | DigestToken::List
+            | DigestToken::More
+            | DigestToken::Symbol(_) => None,
         }
     }
 
     /// About as many bytes as the server keeps of it.
     fn bytes(&self) -> usize {
         match self {
-            Token::Name(name) => 4 + name.len(),
+            DigestToken::Name(name) => 4 + name.len(),
             _ => 2,
         }
     }
@@ -60,16 +64,16 @@ fn is_word_char(c: char) -> bool {
 }
 
 /// The tokens of a digest's text, or of a statement, whose literals are values then.
-pub(super) fn tokens(text: &str) -> Vec<Token> {
+pub(super) fn tokens(text: &str) -> Vec<DigestToken> {
     let pieces: Vec<SqlPiece<'_>> = sql_pieces(text.trim()).collect();
     let mut out = Vec::new();
     let mut rest = &pieces[..];
     while let Some(first) = rest.first() {
         let (used, token) = match *first {
-            SqlPiece::Comment(text) if text == "/* , ... */" => (1, Some(Token::More)),
+            SqlPiece::Comment(text) if text == "/* , ... */" => (1, Some(DigestToken::More)),
             SqlPiece::Comment(_) => (1, None),
             SqlPiece::Quoted(text) => quoted(text, rest),
-            SqlPiece::Parameter(name) => (1, Some(Token::Symbol(format!(":{name}")))),
+            SqlPiece::Parameter(name) => (1, Some(DigestToken::Symbol(format!(":{name}")))),
             SqlPiece::Other(c) if c.is_whitespace() => (1, None),
             SqlPiece::Other(_) => coded(rest),
         };
@@ -80,7 +84,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
 }
 
 /// A quoted text, of which each half of a doubled quote is a piece.
-fn quoted(text: &str, rest: &[SqlPiece<'_>]) -> (usize, Option<Token>) {
+fn quoted(text: &str, rest: &[SqlPiece<'_>]) -> (usize, Option<DigestToken>) {
     let quote = &text[..1];
     let mut whole = String::new();
     let same = rest.iter().map_while(|piece| match piece {
@@ -94,46 +98,48 @@ fn quoted(text: &str, rest: &[SqlPiece<'_>]) -> (usize, Option<Token>) {
     }
     let inner = whole.get(1..whole.len().max(2) - 1).unwrap_or_default();
     let plain = inner.replace(&quote.repeat(2), quote);
-    let token = if quote == "`" { Token::Name(plain) } else { Token::Value(Some(plain)) };
+    let token =
+        if quote == "`" { DigestToken::Name(plain) } else { DigestToken::Value(Some(plain)) };
     (used, Some(token))
 }
 
 /// What is not quoted, from its first character on.
-fn coded(rest: &[SqlPiece<'_>]) -> (usize, Option<Token>) {
+fn coded(rest: &[SqlPiece<'_>]) -> (usize, Option<DigestToken>) {
     let chars = rest.iter().map_while(|piece| match piece {
         SqlPiece::Other(c) => Some(*c),
         _ => None,
     });
     let text: String = chars.take(256).collect();
-    for (written, token) in [("(...)", Token::List), ("?, ...", Token::Values)] {
+    for (written, token) in [("(...)", DigestToken::List), ("?, ...", DigestToken::Values)] {
         if text.starts_with(written) {
             return (written.len(), Some(token));
         }
     }
     if text.starts_with('?') {
-        return (1, Some(Token::Value(None)));
+        return (1, Some(DigestToken::Value(None)));
     }
     let is_number = text.starts_with(|c: char| c.is_ascii_digit());
     let is_in = |c: char| is_word_char(c) || is_number && c == '.';
     let word: String = text.chars().take_while(|c| is_in(*c)).collect();
     if !word.is_empty() {
         let used = word.chars().count();
-        let token = if is_number { Token::Value(Some(word)) } else { Token::Word(word) };
+        let token =
+            if is_number { DigestToken::Value(Some(word)) } else { DigestToken::Word(word) };
         return (used, Some(token));
     }
     let symbol = SYMBOLS.iter().find(|symbol| text.starts_with(**symbol));
     let symbol = symbol.map_or_else(|| text.chars().take(1).collect(), |of| (*of).to_owned());
-    (symbol.chars().count(), Some(Token::Symbol(symbol)))
+    (symbol.chars().count(), Some(DigestToken::Symbol(symbol)))
 }
 
 /// Is a digest cut off? Servers say so by `...`, but not all of them: what has filled its room is
 /// taken for cut off, and so is what has open parentheses.
-pub(super) fn is_cut(text: &str, tokens: &[Token], bytes_max: usize) -> bool {
+pub(super) fn is_cut(text: &str, tokens: &[DigestToken], bytes_max: usize) -> bool {
     /// Of a token that found no room.
     const NAME_BYTES_MAX: usize = 68;
     let text = text.trim_end();
     let count = |symbol| tokens.iter().filter(|token| token.is_symbol(symbol)).count();
-    let bytes: usize = tokens.iter().map(Token::bytes).sum();
+    let bytes: usize = tokens.iter().map(DigestToken::bytes).sum();
     text.ends_with("...") && !text.ends_with("?, ...")
         || count("(") != count(")")
         || bytes + NAME_BYTES_MAX > bytes_max
@@ -141,26 +147,26 @@ pub(super) fn is_cut(text: &str, tokens: &[Token], bytes_max: usize) -> bool {
 
 /// The digest with what stands for its values in a statement that it was made of; `None` where
 /// that is cut off or another one.
-pub(super) fn with_sample(digest: &[Token], sample: &str) -> Option<Vec<Token>> {
+pub(super) fn with_sample(digest: &[DigestToken], sample: &str) -> Option<Vec<DigestToken>> {
     let sample = tokens(sample);
     let mut rest = &sample[..];
-    let mut out: Vec<Token> = Vec::new();
+    let mut out: Vec<DigestToken> = Vec::new();
     for token in digest {
         let taken = match token {
-            Token::Value(_) => value(rest)?,
-            Token::Values => values(rest)?,
-            Token::List => list(rest)?,
-            Token::More => {
+            DigestToken::Value(_) => value(rest)?,
+            DigestToken::Values => values(rest)?,
+            DigestToken::List => list(rest)?,
+            DigestToken::More => {
                 let mut taken = 0;
                 while rest.get(taken).is_some_and(|token| token.is_symbol(",")) {
                     taken += 1 + list(&rest[taken + 1..])?;
                 }
                 taken
             }
-            Token::Word(_) | Token::Name(_) | Token::Symbol(_) => {
+            DigestToken::Word(_) | DigestToken::Name(_) | DigestToken::Symbol(_) => {
                 let same = rest.first()?;
                 let is_same = match (token, same) {
-                    (Token::Symbol(a), Token::Symbol(b)) => a == b,
+                    (DigestToken::Symbol(a), DigestToken::Symbol(b)) => a == b,
                     // Synonyms: INT is INTEGER in a digest.
                     _ => token.name().is_some() && same.name().is_some(),
                 };
@@ -175,9 +181,11 @@ pub(super) fn with_sample(digest: &[Token], sample: &str) -> Option<Vec<Token>> 
         for token in &rest[..taken] {
             // A sign is a part of its value.
             match (token, out.last()) {
-                (Token::Value(Some(text)), Some(Token::Symbol(sign))) if is_sign(sign) => {
+                (DigestToken::Value(Some(text)), Some(DigestToken::Symbol(sign)))
+                    if is_sign(sign) =>
+                {
                     let sign = if sign == "-" { "-" } else { "" };
-                    let signed = Token::Value(Some(format!("{sign}{text}")));
+                    let signed = DigestToken::Value(Some(format!("{sign}{text}")));
                     out.pop();
                     out.push(signed);
                 }
@@ -194,16 +202,16 @@ fn is_sign(symbol: &str) -> bool {
 }
 
 /// How many tokens of a statement are one value.
-fn value(rest: &[Token]) -> Option<usize> {
+fn value(rest: &[DigestToken]) -> Option<usize> {
     match rest {
-        [Token::Value(_), ..] => Some(1),
+        [DigestToken::Value(_), ..] => Some(1),
         [word, ..] if ["NULL", "TRUE", "FALSE"].iter().any(|of| word.is_word(of)) => Some(1),
-        [Token::Symbol(sign), Token::Value(_), ..] if is_sign(sign) => Some(2),
+        [DigestToken::Symbol(sign), DigestToken::Value(_), ..] if is_sign(sign) => Some(2),
         _ => None,
     }
 }
 
-fn values(rest: &[Token]) -> Option<usize> {
+fn values(rest: &[DigestToken]) -> Option<usize> {
     let mut taken = value(rest)?;
     while rest.get(taken).is_some_and(|token| token.is_symbol(",")) {
         let Some(next) = value(&rest[taken + 1..]) else { break };
@@ -212,7 +220,7 @@ fn values(rest: &[Token]) -> Option<usize> {
     Some(taken)
 }
 
-fn list(rest: &[Token]) -> Option<usize> {
+fn list(rest: &[DigestToken]) -> Option<usize> {
     let inner = rest.split_first().filter(|(open, _)| open.is_symbol("("))?.1;
     let taken = values(inner)?;
     inner.get(taken).filter(|close| close.is_symbol(")"))?;
@@ -223,15 +231,15 @@ fn list(rest: &[Token]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn written(tokens: &[Token]) -> String {
-        let word = |token: &Token| match token {
-            Token::Word(text) | Token::Symbol(text) => text.clone(),
-            Token::Name(name) => format!("`{name}`"),
-            Token::Value(Some(text)) => format!("<{text}>"),
-            Token::Value(None) => "?".to_owned(),
-            Token::Values => "?, ...".to_owned(),
-            Token::List => "(...)".to_owned(),
-            Token::More => "/* , ... */".to_owned(),
+    fn written(tokens: &[DigestToken]) -> String {
+        let word = |token: &DigestToken| match token {
+            DigestToken::Word(text) | DigestToken::Symbol(text) => text.clone(),
+            DigestToken::Name(name) => format!("`{name}`"),
+            DigestToken::Value(Some(text)) => format!("<{text}>"),
+            DigestToken::Value(None) => "?".to_owned(),
+            DigestToken::Values => "?, ...".to_owned(),
+            DigestToken::List => "(...)".to_owned(),
+            DigestToken::More => "/* , ... */".to_owned(),
         };
         tokens.iter().map(word).collect::<Vec<_>>().join(" ")
     }

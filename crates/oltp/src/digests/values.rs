@@ -2,7 +2,7 @@
 //! compared with or stored in.
 
 use super::tables::TableFacts;
-use super::tokens::Token;
+use super::tokens::DigestToken;
 
 /// A value of a statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub(super) enum ValueUse {
 }
 
 /// What names of a statement mean.
-pub(super) struct Scope<'a> {
+pub(super) struct StatementScope<'a> {
     pub(super) facts: &'a [TableFacts],
     /// Names and aliases, with the places of their tables; the one that is changed is the first.
     pub(super) named: &'a [(String, usize)],
@@ -47,9 +47,9 @@ const LIST_DEFAULT: usize = 3;
 
 const COMPARISONS: [&str; 8] = ["=", "<=>", "<", ">", "<=", ">=", "!=", "<>"];
 
-impl Scope<'_> {
+impl StatementScope<'_> {
     /// The columns that an INSERT has values for.
-    fn inserted(&self, tokens: &[Token]) -> Vec<Option<(usize, usize)>> {
+    fn inserted(&self, tokens: &[DigestToken]) -> Vec<Option<(usize, usize)>> {
         let Some((name, table)) = self.named.first() else { return Vec::new() };
         let at = tokens.iter().position(|token| token.name() == Some(name.as_str()));
         let behind = at.map_or(&[][..], |at| &tokens[at + 1..]);
@@ -73,7 +73,7 @@ impl Scope<'_> {
     }
 
     /// The column whose name ends before `end`.
-    fn column_before(&self, tokens: &[Token], end: usize) -> Option<(usize, usize)> {
+    fn column_before(&self, tokens: &[DigestToken], end: usize) -> Option<(usize, usize)> {
         let end = if tokens[..end].last()?.is_word("NOT") { end - 1 } else { end };
         match &tokens[..end] {
             [.., qualifier, dot, name] if dot.is_symbol(".") => {
@@ -85,9 +85,9 @@ impl Scope<'_> {
     }
 
     /// The statement with as many values as its lists may have had.
-    pub(super) fn with_lists(&self, tokens: &[Token]) -> Vec<Token> {
+    pub(super) fn with_lists(&self, tokens: &[DigestToken]) -> Vec<DigestToken> {
         let inserted = self.inserted(tokens).len().max(1);
-        let mut out: Vec<Token> = Vec::new();
+        let mut out: Vec<DigestToken> = Vec::new();
         // The last row, and where parentheses are open.
         let (mut is_of_rows, mut row, mut open) = (false, 0..0, Vec::new());
         for (at, token) in tokens.iter().enumerate() {
@@ -99,12 +99,15 @@ impl Scope<'_> {
             is_of_rows |= token.is_word("VALUES") || token.is_word("VALUE");
             is_of_rows &= !token.is_word("ON");
             let values = |count: usize| {
-                let all = (0..count).flat_map(|_| [Token::symbol(","), Token::Value(None)]);
+                let all =
+                    (0..count).flat_map(|_| [DigestToken::symbol(","), DigestToken::Value(None)]);
                 all.skip(1)
             };
             match token {
-                Token::List if before(1, "DECIMAL") => out.push(Token::symbol("(10, 2)")),
-                Token::List => {
+                DigestToken::List if before(1, "DECIMAL") => {
+                    out.push(DigestToken::symbol("(10, 2)"))
+                }
+                DigestToken::List => {
                     let count = if before(1, "IN") {
                         self.list_length(tokens, at - 1)
                     } else if opens(1) && before(2, "IN") {
@@ -117,33 +120,36 @@ impl Scope<'_> {
                         2
                     };
                     let start = out.len();
-                    out.push(Token::symbol("("));
+                    out.push(DigestToken::symbol("("));
                     out.extend(values(count));
-                    out.push(Token::symbol(")"));
+                    out.push(DigestToken::symbol(")"));
                     row = start..out.len();
                 }
-                Token::More => {
+                DigestToken::More => {
                     let width = row.len() / 2;
                     let rows = if is_of_rows { self.rows.round() as usize } else { LIST_DEFAULT };
                     let rows = rows.min(VALUES_OF_LISTS_MAX / width.max(1)).max(2);
                     for _ in 1..rows {
                         let again = out[row.clone()].to_vec();
-                        out.push(Token::symbol(","));
+                        out.push(DigestToken::symbol(","));
                         out.extend(again);
                     }
                 }
-                Token::Values if is_of_rows && opens(1) => {
+                DigestToken::Values if is_of_rows && opens(1) => {
                     // The others of the row stand behind them.
                     let rest = row_items(&tokens[at + 1..]);
                     out.extend(values(inserted.saturating_sub(rest).max(2)));
                 }
-                Token::Values => out.extend(values(2)),
-                Token::Word(word) if word == "_charset" && opens(1) => {
+                DigestToken::Values => out.extend(values(2)),
+                DigestToken::Word(word) if word == "_charset" && opens(1) => {
                     out.pop();
                     open.pop();
                 }
                 token if token.is_symbol(")") && before(1, "_charset") => {}
-                Token::Word(_) | Token::Name(_) | Token::Value(_) | Token::Symbol(_) => {
+                DigestToken::Word(_)
+                | DigestToken::Name(_)
+                | DigestToken::Value(_)
+                | DigestToken::Symbol(_) => {
                     if token.is_symbol("(") {
                         open.push(out.len());
                     }
@@ -158,7 +164,7 @@ impl Scope<'_> {
     }
 
     /// How many values an IN has: where they are keys of rows, about as many as rows are found.
-    fn list_length(&self, tokens: &[Token], at: usize) -> usize {
+    fn list_length(&self, tokens: &[DigestToken], at: usize) -> usize {
         let column = self.column_before(tokens, at);
         let is_key = column.is_some_and(|(table, column)| {
             let mut keys = self.facts[table].keys.iter();
@@ -169,7 +175,7 @@ impl Scope<'_> {
     }
 
     /// The values of a statement without lists, in their order.
-    pub(super) fn values(&self, tokens: &[Token]) -> Vec<DigestValue> {
+    pub(super) fn values(&self, tokens: &[DigestToken]) -> Vec<DigestValue> {
         let inserted = self.inserted(tokens);
         let mut values: Vec<DigestValue> = Vec::new();
         // Ranges that have begun, with their columns.
@@ -186,15 +192,15 @@ impl Scope<'_> {
                 is_set = false;
             }
             match token {
-                Token::Symbol(symbol) if symbol == "(" => {
+                DigestToken::Symbol(symbol) if symbol == "(" => {
                     depth += 1;
                     item = if depth == 1 { 0 } else { item };
                 }
-                Token::Symbol(symbol) if symbol == ")" => depth -= 1,
-                Token::Symbol(symbol) if symbol == "," && depth == 1 => item += 1,
+                DigestToken::Symbol(symbol) if symbol == ")" => depth -= 1,
+                DigestToken::Symbol(symbol) if symbol == "," && depth == 1 => item += 1,
                 _ => {}
             }
-            let Token::Value(sample) = token else { continue };
+            let DigestToken::Value(sample) = token else { continue };
             let is_edge = |at: usize| {
                 tokens.get(at).is_some_and(|of| [",", "(", ")"].iter().any(|it| of.is_symbol(it)))
             };
@@ -221,7 +227,7 @@ impl Scope<'_> {
     }
 
     /// What the value at this place is for, as what stands around it says.
-    fn use_of(&self, tokens: &[Token], at: usize) -> (ValueUse, Option<(usize, usize)>) {
+    fn use_of(&self, tokens: &[DigestToken], at: usize) -> (ValueUse, Option<(usize, usize)>) {
         let symbol = |at: usize, all: &[&str]| {
             tokens.get(at).is_some_and(|token| all.iter().any(|of| token.is_symbol(of)))
         };
@@ -236,7 +242,8 @@ impl Scope<'_> {
             return (ValueUse::Unknown, None);
         }
         // Over the values before it, to the parenthesis of a list.
-        let is_listed = |at: &usize| matches!(tokens[*at], Token::Value(_)) || symbol(*at, &[","]);
+        let is_listed =
+            |at: &usize| matches!(tokens[*at], DigestToken::Value(_)) || symbol(*at, &[","]);
         let open = (0..at).rev().find(|at| !is_listed(at)).unwrap_or(0);
         if behind(1, "OFFSET") || behind(1, "LIMIT") && symbol(at + 1, &[","]) {
             (ValueUse::Offset, None)
@@ -262,13 +269,13 @@ impl Scope<'_> {
 }
 
 /// Items of a row behind what stands there.
-fn row_items(rest: &[Token]) -> usize {
+fn row_items(rest: &[DigestToken]) -> usize {
     let (mut depth, mut items) = (0_i32, 0);
     for token in rest {
         match token {
-            Token::Symbol(symbol) if symbol == "(" => depth += 1,
-            Token::Symbol(symbol) if symbol == ")" => depth -= 1,
-            Token::Symbol(symbol) if symbol == "," && depth == 0 => items += 1,
+            DigestToken::Symbol(symbol) if symbol == "(" => depth += 1,
+            DigestToken::Symbol(symbol) if symbol == ")" => depth -= 1,
+            DigestToken::Symbol(symbol) if symbol == "," && depth == 0 => items += 1,
             _ => {}
         }
         if depth < 0 {

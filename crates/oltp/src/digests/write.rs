@@ -1,6 +1,6 @@
 //! The text of a workload file that digests make.
 
-use super::read::Observed;
+use super::read::ObservedDigests;
 use super::statement::DigestStatement;
 use super::tables::{ColumnFacts, MadeTable, Numbers, ValueKind, toml_text};
 use super::values::{DigestValue, ValueUse};
@@ -17,7 +17,7 @@ pub(super) struct LeftOut {
 
 /// What a file is made of.
 pub(super) struct DigestText<'a> {
-    pub(super) observed: &'a Observed,
+    pub(super) observed: &'a ObservedDigests,
     /// By the places of their digests.
     pub(super) kept: &'a [(usize, DigestStatement)],
     pub(super) left_out: &'a [LeftOut],
@@ -38,7 +38,7 @@ fn percent(part: u64, all: u64) -> String {
 }
 
 /// A line for each digest that is left out, with its share of the calls.
-pub(super) fn left_out_lines(observed: &Observed, left_out: &[LeftOut]) -> Vec<String> {
+pub(super) fn left_out_lines(observed: &ObservedDigests, left_out: &[LeftOut]) -> Vec<String> {
     let all = calls(&observed.digests);
     let share = |of: &LeftOut| percent(observed.digests[of.place].calls, all);
     let line = |of: &LeftOut| {
@@ -59,7 +59,7 @@ pub(super) fn left_out_lines(observed: &Observed, left_out: &[LeftOut]) -> Vec<S
 impl DigestText<'_> {
     /// What is told beside the file, too.
     pub(super) fn told(&self) -> Vec<String> {
-        let Observed { schema, digests, lost, executed, .. } = self.observed;
+        let ObservedDigests { schema, digests, lost, executed, .. } = self.observed;
         let (all, kept) = (calls(digests), self.kept_calls());
         let mut lines = vec![format!(
             "{} of {} digests of schema {schema} are in the workload: {} of {all} calls",
@@ -92,7 +92,7 @@ impl DigestText<'_> {
 
     /// The whole file.
     pub(super) fn written(&self) -> String {
-        let Observed { version, tables, .. } = self.observed;
+        let ObservedDigests { version, tables, .. } = self.observed;
         let mut out = format!(
             "# Made by `mydyno workload from-digests` of a server {version}; edit it as you like.\n\
              # docs/oltp.md has the keys.\n#\n"
@@ -103,9 +103,9 @@ impl DigestText<'_> {
         out += "#\n\
             # A digest does not say which statements were in one transaction: each is one by\n\
             # itself here. Put those that belong together into the `statements` of one.\n\
-            # Values are drawn alike of all; where few are hot, write pareto or zipfian for uniform.\n\
-            \n# The tables, with rows that are made up: `mydyno load` makes them. On a copy of the\n\
-            # server's own rows, leave it out.\n";
+            # Values are drawn uniformly; where few are hot, write pareto or zipfian.\n\
+            \n# The tables, with rows that are made up: `mydyno load` makes them. On a copy of\n\
+            # the server's own rows, leave it out.\n";
         let used: BTreeSet<usize> =
             self.kept.iter().flat_map(|(_, of)| of.tables.iter().copied()).collect();
         let made: Vec<(usize, MadeTable<'_>)> = used
@@ -166,12 +166,9 @@ impl DigestText<'_> {
             called.push(name);
         }
         let sql = statement.sql_with(|value| format!(":{}", called[value]));
-        let calls = digest.calls;
-        let _ = write!(
-            out,
-            "\n[[transaction]]\nname = \"{name}\"\nweight = {calls}\nstatements = [{}]\n{parameters}",
-            toml_text(&sql)
-        );
+        let (calls, sql) = (digest.calls, toml_text(&sql));
+        let _ = writeln!(out, "\n[[transaction]]\nname = \"{name}\"\nweight = {calls}");
+        let _ = write!(out, "statements = [{sql}]\n{parameters}");
     }
 }
 
