@@ -3,7 +3,7 @@
 
 use super::tables::{ColumnFacts, KeyFacts, TableFacts, quoted};
 use super::{Digest, DigestError};
-use base::{Session, SessionError, SessionResult, errors};
+use base::{Session, SessionError, SessionResult, USERS_SETTINGS, errors};
 use std::collections::BTreeMap;
 
 /// What a server has counted for a schema.
@@ -108,6 +108,8 @@ pub(super) async fn observe<S: Session>(
     };
     add_digests(session, samples, &mut observed).await?;
     observed.tables = tables(session).await?;
+    // Statements are prepared as a run has them.
+    asked(session, "variables", USERS_SETTINGS).await?;
     Ok(observed)
 }
 
@@ -127,10 +129,15 @@ async fn add_digests<S: Session>(
          {sample} FROM {TABLE} WHERE SCHEMA_NAME = DATABASE() AND DIGEST_TEXT IS NOT NULL ORDER BY \
          COUNT_STAR DESC, DIGEST_TEXT LIMIT {DIGESTS_MAX}"
     );
+    let mut tells_executions = false;
     for row in asked(session, TABLE, &digests).await? {
         let number = |column| number(&row, column).unwrap_or(0);
+        // MySQL 9 tells executions of prepared statements so, and older ones do not at all.
+        let written = text(&row, 0);
+        let plain = written.strip_prefix("EXECUTE ");
+        tells_executions |= plain.is_some();
         observed.digests.push(Digest {
-            text: text(&row, 0).trim_end().to_owned(),
+            text: plain.unwrap_or(&written).trim_end().to_owned(),
             calls: number(1),
             rows_affected: number(2),
             rows_sent: number(3),
@@ -146,6 +153,9 @@ async fn add_digests<S: Session>(
     // Where they have no digest they are counted there as well.
     let lost = one(&asked(session, TABLE, &lost).await?);
     observed.lost = lost.saturating_sub(observed.executed);
+    if tells_executions {
+        observed.executed = 0;
+    }
     if observed.digests.is_empty() {
         let (schema, executed) = (observed.schema.clone(), observed.executed);
         return Err(DigestError::NoDigests { schema, executed });

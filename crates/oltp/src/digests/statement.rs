@@ -61,6 +61,12 @@ pub(super) fn statement_of(
                     to have it whole"
             .to_owned());
     }
+    let at = |word| written.iter().position(|token: &DigestToken| token.is_word(word));
+    let is_row = verb == "INSERT" || verb == "REPLACE";
+    if is_row && at("SELECT").is_some_and(|at_select| at("VALUES").is_none_or(|at| at_select < at))
+    {
+        return Err("copies rows (INSERT ... SELECT), whose keys may be there already".to_owned());
+    }
     let is_variable = |token: &DigestToken| token.is_symbol("@");
     if written.iter().any(is_variable) {
         return Err("uses variables of the session or the server".to_owned());

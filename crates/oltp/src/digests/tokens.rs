@@ -178,18 +178,17 @@ pub(super) fn with_sample(digest: &[DigestToken], sample: &str) -> Option<Vec<Di
                 continue;
             }
         };
+        let mut sign = "";
         for token in &rest[..taken] {
-            // A sign is a part of its value.
-            match (token, out.last()) {
-                (DigestToken::Value(Some(text)), Some(DigestToken::Symbol(sign)))
-                    if is_sign(sign) =>
-                {
-                    let sign = if sign == "-" { "-" } else { "" };
-                    let signed = DigestToken::Value(Some(format!("{sign}{text}")));
-                    out.pop();
-                    out.push(signed);
+            match token {
+                // It is a part of its value.
+                DigestToken::Symbol(symbol) if is_sign(symbol) => sign = symbol,
+                DigestToken::Value(Some(text)) => {
+                    let signed = format!("{}{text}", sign.trim_start_matches('+'));
+                    out.push(DigestToken::Value(Some(signed)));
+                    sign = "";
                 }
-                _ => out.push(token.clone()),
+                other => out.push(other.clone()),
             }
         }
         rest = &rest[taken..];
@@ -278,6 +277,9 @@ mod tests {
             "SELECT * FROM `t` WHERE `a` = <-5> AND `b` IN ( <1> , <it's> ) AND `c` = NULL LIMIT \
              <1.5> , <2>"
         );
+        let sum = tokens("UPDATE `t` SET `a` = `a` + ?");
+        let all = with_sample(&sum, "update t set a=a+1").unwrap();
+        assert_eq!(written(&all), "UPDATE `t` SET `a` = `a` + <1>");
         let rows = tokens("INSERT INTO `t` VALUES (...) /* , ... */");
         let all = with_sample(&rows, "INSERT INTO t VALUES (1,2),(3,4)").unwrap();
         assert_eq!(written(&all), "INSERT INTO `t` VALUES ( <1> , <2> ) , ( <3> , <4> )");
