@@ -200,12 +200,11 @@ fn with_literals(tokens: Vec<DigestToken>) -> Vec<DigestToken> {
         let is_comma = last(1).is_some_and(|token| token.is_symbol(","));
         let is_open = last(1).is_some_and(|token| token.is_symbol("("));
         let is_length = |words: &[&str]| is_open && is_last(2, words);
+        let times = ["NOW", "SYSDATE", "CURRENT_TIMESTAMP", "CURTIME", "UTC_TIMESTAMP"];
         let types = ["CHAR", "CHARACTER", "NCHAR", "BINARY", "DECIMAL", "TIME", "DATETIME"];
         let literal = if is_last(1, &["BY"]) || is_comma && is_list_of_places {
             "1"
-        } else if is_length(&["NOW", "SYSDATE", "CURRENT_TIMESTAMP", "CURTIME", "UTC_TIMESTAMP"]) {
-            "6"
-        } else if is_length(&types) && is_last(3, &["AS"]) {
+        } else if is_length(&times) || is_length(&types) && is_last(3, &["AS"]) {
             "6"
         } else if is_last(1, &["SEPARATOR"]) {
             "','"
@@ -241,10 +240,8 @@ fn sql_parts(tokens: &[DigestToken]) -> Vec<String> {
         let is_tight = [".", ",", ")"].iter().any(|of| token.is_symbol(of))
             // Without IGNORE_SPACE no space stands between a function and its parenthesis.
             || token.is_symbol("(") && last.is_some_and(is_function);
-        if !joins && !is_tight {
-            if let Some(part) = parts.last_mut() {
-                part.push(' ');
-            }
+        if let Some(part) = parts.last_mut().filter(|_| !joins && !is_tight) {
+            part.push(' ');
         }
         let text = match token {
             DigestToken::Word(text) | DigestToken::Symbol(text) => text.clone(),

@@ -105,20 +105,11 @@ impl StatementScope<'_> {
             };
             match token {
                 DigestToken::List if before(1, "DECIMAL") => {
-                    out.push(DigestToken::symbol("(10, 2)"))
+                    out.push(DigestToken::symbol("(10, 2)"));
                 }
                 DigestToken::List => {
-                    let count = if before(1, "IN") {
-                        self.list_length(tokens, at - 1)
-                    } else if opens(1) && before(2, "IN") {
-                        let left = tokens[..at - 2].iter().rev();
-                        let left = left.take_while(|token| !token.is_symbol("("));
-                        left.filter(|token| token.is_symbol(",")).count() + 1
-                    } else if is_of_rows {
-                        inserted
-                    } else {
-                        2
-                    };
+                    let of_others = if is_of_rows { inserted } else { 2 };
+                    let count = self.list_length(tokens, at).unwrap_or(of_others);
                     let start = out.len();
                     out.push(DigestToken::symbol("("));
                     out.extend(values(count));
@@ -163,15 +154,21 @@ impl StatementScope<'_> {
         out
     }
 
-    /// How many values an IN has: where they are keys of rows, about as many as rows are found.
-    fn list_length(&self, tokens: &[DigestToken], at: usize) -> usize {
-        let column = self.column_before(tokens, at);
-        let is_key = column.is_some_and(|(table, column)| {
+    /// How many values the list of an IN has: as many as it compares them with, or, where they are
+    /// keys of rows, about as many as rows are found. None of other lists.
+    fn list_length(&self, tokens: &[DigestToken], at: usize) -> Option<usize> {
+        let before = |count: usize| at.checked_sub(count).map(|at| &tokens[at]);
+        if before(2).is_some_and(|of| of.is_word("IN")) && before(1)?.is_symbol("(") {
+            let left = tokens[..at - 2].iter().rev().take_while(|token| !token.is_symbol("("));
+            return Some(left.filter(|token| token.is_symbol(",")).count() + 1);
+        }
+        before(1).filter(|of| of.is_word("IN"))?;
+        let is_key = self.column_before(tokens, at - 1).is_some_and(|(table, column)| {
             let mut keys = self.facts[table].keys.iter();
             keys.any(|key| key.is_unique && key.columns.len() == 1 && key.columns[0].0 == column)
         });
         let rows = self.rows.round() as usize;
-        if is_key && rows > 1 { rows.min(VALUES_OF_LISTS_MAX) } else { LIST_DEFAULT }
+        Some(if is_key && rows > 1 { rows.min(VALUES_OF_LISTS_MAX) } else { LIST_DEFAULT })
     }
 
     /// The values of a statement without lists, in their order.
