@@ -55,12 +55,11 @@ pub enum DigestError {
     )]
     NoRights { what: String, error: SessionError },
     #[error(
-        "there are no digests of schema {schema}; let the application run, and mind that \
-         statements which the server prepares (COM_STMT_EXECUTE, {executed} of them) have none"
+        "no digest of schema {schema} is of a statement that a workload can run; let the \
+         application run first, and mind that statements which the server prepares have no digests \
+         before MySQL 9 ({executed} executions):\n{left_out}"
     )]
-    NoDigests { schema: String, executed: u64 },
-    #[error("no digest of schema {schema} can be run as a workload:\n{left_out}")]
-    NothingToRun { schema: String, left_out: String },
+    NothingToRun { schema: String, executed: u64, left_out: String },
     #[error("reading {what} failed: {error}")]
     Failed { what: String, error: SessionError },
 }
@@ -74,7 +73,6 @@ impl DigestError {
             DigestError::Off
             | DigestError::ConsumerOff { .. }
             | DigestError::NoRights { .. }
-            | DigestError::NoDigests { .. }
             | DigestError::NothingToRun { .. } => Exit::Environment,
         }
     }
@@ -120,7 +118,8 @@ pub async fn workload_from_digests<S: Session>(
     }
     if kept.is_empty() {
         let left_out = write::left_out_lines(&observed, &left_out).join("\n");
-        return Err(DigestError::NothingToRun { schema: observed.schema, left_out });
+        let ObservedDigests { schema, executed, .. } = observed;
+        return Err(DigestError::NothingToRun { schema, executed, left_out });
     }
     let used: BTreeSet<usize> = kept.iter().flat_map(|(_, of)| of.tables.clone()).collect();
     for table in used {
