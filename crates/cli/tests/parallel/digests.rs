@@ -87,7 +87,8 @@ fn drive(dsn: &str, file: &str, work: &Path) {
     let run = mydyno(["run", "--dsn", dsn, "--workload", file]).and_args(lengths);
     let summary = run.in_directory(work).run().exits(0).json();
     let mut errors = list(&summary, "/errors").iter();
-    assert!(errors.all(|error| ["1213", "1020"].contains(&error["code"].as_str().unwrap())));
+    let is_conflict = |code: &str| ["1213", "1020"].contains(&code);
+    assert!(errors.all(|error| is_conflict(error["code"].as_str().unwrap())), "{summary:#}");
 }
 
 /// Shares of the digests of a schema that read or change rows, in percent.

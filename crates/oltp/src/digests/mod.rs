@@ -2,6 +2,7 @@
 //! what its tables have, and tables like them. Values of rows stay where they are: of tables only
 //! ranges of indexed integers, counts and lengths are taken.
 
+mod digest;
 mod read;
 mod statement;
 mod tables;
@@ -11,83 +12,18 @@ mod tokens;
 mod values;
 mod write;
 
+pub use crate::digests::digest::{DigestError, DigestOptions};
 use crate::digests::read::ObservedDigests;
 use crate::digests::statement::{DigestStatement, statement_of};
 use crate::digests::write::{DigestText, LeftOut};
-use base::{Exit, Session, SessionError};
+use base::Session;
 use std::collections::BTreeSet;
-
-/// What to take.
-#[derive(Clone, Copy, Debug)]
-pub struct DigestOptions {
-    /// Statements, the most frequent ones.
-    pub top: usize,
-    /// TextRows of a table that is made up.
-    pub rows_max: u64,
-    /// Values of sampled statements.
-    pub samples: bool,
-}
 
 /// A workload file, and what is to be told beside it.
 #[derive(Debug)]
 pub struct DigestWorkload {
     pub text: String,
     pub told: Vec<String>,
-}
-
-/// Why there is none.
-#[derive(Debug, thiserror::Error)]
-pub enum DigestError {
-    #[error(
-        "performance_schema is off on this server, and digests are in it; start the server with \
-         performance_schema=ON and let the application run"
-    )]
-    Off,
-    #[error(
-        "performance_schema counts no digests, its consumer {consumer} is off; run UPDATE \
-         performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = '{consumer}', and let \
-         the application run"
-    )]
-    ConsumerOff { consumer: String },
-    #[error(
-        "this user may not read {what} ({error}); run GRANT SELECT ON performance_schema.* TO it, \
-         and GRANT SELECT on the schema, or name another user"
-    )]
-    NoRights { what: String, error: SessionError },
-    #[error(
-        "no digest of schema {schema} is of a statement that a workload can run; let the \
-         application run first, and mind that statements which the server prepares have no digests \
-         before MySQL 9 ({executed} executions):\n{left_out}"
-    )]
-    NothingToRun { schema: String, executed: u64, left_out: String },
-    #[error("reading {what} failed: {error}")]
-    Failed { what: String, error: SessionError },
-}
-
-impl DigestError {
-    /// What the shell is told.
-    pub fn exit(&self) -> Exit {
-        match self {
-            DigestError::Failed { error: SessionError::Lost(_), .. } => Exit::ServerFailed,
-            DigestError::Failed { .. } => Exit::Failed,
-            DigestError::Off
-            | DigestError::ConsumerOff { .. }
-            | DigestError::NoRights { .. }
-            | DigestError::NothingToRun { .. } => Exit::Environment,
-        }
-    }
-}
-
-/// A row of `events_statements_summary_by_digest`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Digest {
-    text: String,
-    calls: u64,
-    rows_affected: u64,
-    rows_sent: u64,
-    rows_examined: u64,
-    /// A statement as it came, where it is asked for.
-    sample: Option<String>,
 }
 
 /// Makes a workload file of what the server has counted for the schema of this session.

@@ -1,8 +1,8 @@
 //! What a server says of its digests and tables. No row of a table is read: the smallest and
 //! largest values come from the ends of indexes.
 
+use super::digest::{Digest, DigestError};
 use super::tables::{ColumnFacts, KeyFacts, TableFacts, quoted};
-use super::{Digest, DigestError};
 use base::{Session, SessionError, SessionResult, USERS_SETTINGS, errors};
 use std::collections::BTreeMap;
 

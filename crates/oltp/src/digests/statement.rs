@@ -1,7 +1,7 @@
 //! What a digest does: its tables, and the columns that its values are compared with or stored in,
 //! as far as its text says.
 
-use super::Digest;
+use super::digest::Digest;
 use super::tables::{TableFacts, quoted};
 use super::tokens::{DigestToken, is_cut, tokens, with_sample};
 use super::values::{DigestValue, StatementScope};

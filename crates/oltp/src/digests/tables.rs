@@ -55,6 +55,10 @@ pub(super) enum ValueKind {
     Other,
 }
 
+/// So many times the texts of a unique key are left for rows that are inserted: any of them, which
+/// should not meet.
+pub(super) const INSERTED_FACTOR: u64 = 1_000_000_000;
+
 /// The first day of all dates that are made up.
 const FIRST_DAY: &str = "'2025-01-01'";
 
@@ -226,7 +230,7 @@ impl<'a> MadeTable<'a> {
     /// How long a text is that has a number in it.
     pub(super) fn number_length(&self, column: &ColumnFacts, numbers: Numbers) -> u64 {
         // What is inserted later has more digits.
-        let digits = (numbers.count.saturating_mul(1_000)).to_string().len() as u64;
+        let digits = (numbers.count.saturating_mul(INSERTED_FACTOR)).to_string().len() as u64;
         self.text_length(column).max(digits).min(column.length.unwrap_or(20).max(1))
     }
 

@@ -1,10 +1,10 @@
 //! The text of a workload file that digests make.
 
+use super::digest::{Digest, DigestOptions};
 use super::read::ObservedDigests;
 use super::statement::DigestStatement;
-use super::tables::{ColumnFacts, MadeTable, Numbers, ValueKind, toml_text};
+use super::tables::{ColumnFacts, INSERTED_FACTOR, MadeTable, Numbers, ValueKind, toml_text};
 use super::values::{DigestValue, ValueUse};
-use super::{Digest, DigestOptions};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -33,14 +33,14 @@ fn calls(digests: &[Digest]) -> u64 {
     digests.iter().map(|digest| digest.calls).sum()
 }
 
-fn percent(part: u64, all: u64) -> String {
+fn percent((part, all): (u64, u64)) -> String {
     format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
 }
 
 /// A line for each digest that is left out, with its share of the calls.
 pub(super) fn left_out_lines(observed: &ObservedDigests, left_out: &[LeftOut]) -> Vec<String> {
     let all = calls(&observed.digests);
-    let share = |of: &LeftOut| percent(observed.digests[of.place].calls, all);
+    let share = |of: &LeftOut| percent((observed.digests[of.place].calls, all));
     let line = |of: &LeftOut| {
         let digest = &observed.digests[of.place].text;
         let short: String = digest.chars().take(DIGEST_CHARS_MAX).collect();
@@ -51,7 +51,7 @@ pub(super) fn left_out_lines(observed: &ObservedDigests, left_out: &[LeftOut]) -
     let mut lines: Vec<String> = told.iter().map(line).collect();
     if !others.is_empty() {
         let sum = others.iter().map(|of| observed.digests[of.place].calls).sum();
-        lines.push(format!("{:>7} {} others", percent(sum, all), others.len()));
+        lines.push(format!("{:>7} {} others", percent((sum, all)), others.len()));
     }
     lines
 }
@@ -65,7 +65,7 @@ impl DigestText<'_> {
             "{} of {} digests of schema {schema} are in the workload: {} of {all} calls",
             self.kept.len(),
             digests.len(),
-            percent(kept, all)
+            percent((kept, all))
         )];
         if !self.left_out.is_empty() {
             lines.push("Left out, with their shares of the calls:".to_owned());
@@ -134,7 +134,7 @@ impl DigestText<'_> {
         let table = statement.tables.first().and_then(|place| table_of(*place));
         let table = table.map_or("nothing", |table| &table.facts.name);
         let name = unused(names, &format!("{}_{table}", statement.verb.to_lowercase()));
-        let share = percent(digest.calls, self.kept_calls());
+        let share = percent((digest.calls, self.kept_calls()));
         let _ = write!(out, "\n# {share} of the calls here");
         let each = |sum: u64| sum as f64 / digest.calls.max(1) as f64;
         for (rows, what) in [
@@ -215,7 +215,7 @@ impl ColumnOf<'_> {
     }
 }
 
-fn uniform(from: i64, to: i64) -> String {
+fn uniform((from, to): (i64, i64)) -> String {
     format!("{{ uniform = {{ from = {from}, to = {to} }} }}")
 }
 
@@ -250,17 +250,17 @@ fn how_drawn(
         return match value.kind {
             ValueUse::Limit => {
                 let rows = (statement.rows_sent.ceil() as i64).max(1);
-                let by_rows = (uniform(rows, rows), "as many rows as a call sends".to_owned());
+                let by_rows = (uniform((rows, rows)), "as many rows as a call sends".to_owned());
                 by_sample.unwrap_or(by_rows)
             }
-            ValueUse::Offset => default(uniform(0, 0), "rows before the first"),
-            ValueUse::Amount => default(uniform(1, 1), "an amount"),
+            ValueUse::Offset => default(uniform((0, 0)), "rows before the first"),
+            ValueUse::Amount => default(uniform((1, 1)), "an amount"),
             ValueUse::Like => default(one_of("'a%'"), "a pattern"),
             ValueUse::Compared
             | ValueUse::EndOf(_)
             | ValueUse::Inserted
             | ValueUse::Assigned
-            | ValueUse::Unknown => default(uniform(1, 1), "its column was not found"),
+            | ValueUse::Unknown => default(uniform((1, 1)), "its column was not found"),
         };
     };
     let comment = of.comment();
@@ -278,10 +278,10 @@ fn how_drawn(
             let (how, is_new) = match kind {
                 ValueKind::Int => {
                     let from = numbers.from.saturating_add_unsigned(numbers.count);
-                    (uniform(from, numbers.from.saturating_add_unsigned(room)), true)
+                    (uniform((from, numbers.from.saturating_add_unsigned(room))), true)
                 }
                 ValueKind::Text => {
-                    let to = room.min(numbers.count.saturating_mul(1_000)) as i64;
+                    let to = room.min(numbers.count.saturating_mul(INSERTED_FACTOR)) as i64;
                     let span = Numbers { count: to as u64, ..numbers };
                     (text_of(of, span, numbers.count as i64), true)
                 }
@@ -310,7 +310,7 @@ fn how_drawn(
 /// Any value that the rows have.
 fn drawn(of: &ColumnOf<'_>, numbers: Numbers) -> String {
     let last = numbers.count.max(1) - 1;
-    let from = |first: i64| uniform(first, first.saturating_add_unsigned(last));
+    let from = |first: i64| uniform((first, first.saturating_add_unsigned(last)));
     match of.column.kind() {
         ValueKind::Int => from(numbers.from),
         ValueKind::Text => text_of(of, numbers, 0),
