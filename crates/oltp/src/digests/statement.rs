@@ -150,7 +150,11 @@ fn tables_of(
             if known.is_view {
                 return Err(format!("reads the view {name}, which is not made"));
             }
-            tokens[at] = DigestToken::Name(known.name.clone());
+            // Without quotes where it had none, so that its digest stays the same.
+            tokens[at] = match tokens[at] {
+                DigestToken::Word(_) => DigestToken::Word(known.name.clone()),
+                _ => DigestToken::Name(known.name.clone()),
+            };
             let place = facts.iter().position(|of| of.name == known.name).unwrap_or_default();
             named.push((known.name.clone(), place));
             let alias = at + 1 + usize::from(tokens.get(at + 1).is_some_and(|of| of.is_word("AS")));

@@ -105,6 +105,7 @@ fn values_come_from_the_columns_that_they_are_compared_with() {
             "SELECT ? FROM `person` WHERE `id` >= ? AND `id` < ? AND `state` IN (...)",
             &["SELECT :value", "of = \"id\", plus = 49", ":state, :state_2, :state_3", "a default"],
         ),
+        ("SELECT `id` FROM PERSON WHERE `id` = ?", &["SELECT `id` FROM person WHERE `id` = :id"]),
         ("SELECT `id` FROM `person` WHERE `id` IN (...)", &[":id_49, :id_50)"]),
         (
             "UPDATE `person` AS `p` JOIN `bought` SET `note` = ? , `born` = ? WHERE ? = `p` . `id`",
