@@ -51,6 +51,8 @@ enum Command {
     Advise(Box<commands::advise::AdviseArguments>),
     /// Search the matrix of a plan for its best cell, without measuring all of them
     Tune(commands::tune::TuneArguments),
+    /// Make a workload file of what an application's server has counted
+    Workload(commands::workload::WorkloadArguments),
     /// List, install, start and stop server engines
     Server(commands::server::ServerArguments),
     /// List storage devices that can be emulated, verify them, measure real ones
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
         Command::Crash(arguments) => commands::crash::run(&arguments),
         Command::Advise(arguments) => commands::advise::run(&arguments),
         Command::Tune(arguments) => commands::tune::run(&arguments),
+        Command::Workload(arguments) => commands::workload::run(&arguments),
         Command::Server(arguments) => commands::server::run(&arguments),
         Command::Device(arguments) => commands::device::run(&arguments),
         Command::Lab(arguments) => commands::lab::run(&arguments),

@@ -41,6 +41,8 @@ pub enum LabError {
     Session { doing: &'static str, error: SessionError },
     #[error(transparent)]
     LoadOltp(#[from] oltp::ScriptLoadError),
+    #[error(transparent)]
+    Digests(#[from] oltp::DigestError),
     /// A file with a workload.
     #[error("{path}: {error}; docs/oltp.md has the keys")]
     BadWorkload { path: String, error: oltp::file::FileError },
@@ -100,6 +102,7 @@ impl LabError {
             LabError::Connect(error) => error.exit(),
             LabError::Load(error) => error.exit(),
             LabError::LoadOltp(error) => error.exit(),
+            LabError::Digests(error) => error.exit(),
             LabError::BadWorkload { .. } => Exit::PlanInvalid,
             LabError::Run(error) => error.exit(),
             LabError::Store(error) => error.exit(),

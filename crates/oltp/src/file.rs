@@ -116,6 +116,8 @@ enum ParameterKind {
     },
     String {
         length: u32,
+        from: Option<i64>,
+        to: Option<i64>,
     },
     OneOf(Vec<toml::Value>),
     Offset {
@@ -315,9 +317,15 @@ fn generator(kind: ParameterKind, names: &[String]) -> Result<Generator, String>
             Generator::of(rand_type, span(from, to)?)
         }
         ParameterKind::Sequence { from } => Generator::Sequence(from.into()),
-        ParameterKind::String { length } if length <= STRING_MAX => Generator::Text(length),
-        ParameterKind::String { length } => {
+        ParameterKind::String { length, .. } if length > STRING_MAX => {
             return Err(format!("length {length} is above {STRING_MAX}"));
+        }
+        ParameterKind::String { length, from: Some(from), to: Some(to) } => {
+            Generator::Number(span(from, to)?, length)
+        }
+        ParameterKind::String { length, from: None, to: None } => Generator::Text(length),
+        ParameterKind::String { .. } => {
+            return Err("from and to belong together; name both, or none".to_owned());
         }
         ParameterKind::OneOf(values) if values.is_empty() => {
             return Err("the list is empty".to_owned());

@@ -30,6 +30,8 @@ pub(crate) enum Generator {
     DigitGroups(u32),
     /// So many letters and digits.
     Text(u32),
+    /// A number of the span, with zeros before it to so many characters.
+    Number(Span, u32),
     /// One of these, every one alike.
     OneOf(Vec<Literal>),
     /// Another value of the transaction, drawn before, and so much more.
@@ -203,6 +205,11 @@ impl DrawnValues {
                     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
                 text.extend((0..*length).map(|_| LETTERS[random.below(62) as usize]));
             }),
+            Generator::Number(span, length) => {
+                let number = span.uniform(random);
+                let width = *length as usize;
+                self.append(|text| text.extend(format!("{number:0width$}").into_bytes()))
+            }
             Generator::OneOf(literals) => {
                 match &literals[random.below(literals.len() as u32) as usize] {
                     Literal::Null => DrawnValue::Null,

@@ -4,6 +4,7 @@
 //!
 //! Nothing here opens a file, a socket or a process.
 
+mod digests;
 pub mod file;
 mod generate;
 mod load;
@@ -12,6 +13,7 @@ mod sql;
 mod sysbench;
 mod workload;
 
+pub use digests::{DigestError, DigestOptions, DigestWorkload, workload_from_digests};
 pub use load::{ScriptLoadError, ScriptLoadOptions};
 pub use script::Script;
 pub use sysbench::{SbtestError, is_sbtest};

@@ -21,6 +21,7 @@ pub mod server;
 #[cfg(test)]
 mod tests;
 pub mod tune;
+pub mod workload;
 
 use crate::arguments::FleetArguments;
 use crate::console::{Console, print};

@@ -26,6 +26,8 @@ help_is_as_agreed! {
     check: ["check"];
     advise: ["advise"];
     tune: ["tune"];
+    workload: ["workload"];
+    workload_from_digests: ["workload", "from-digests"];
     server: ["server"];
     server_list: ["server", "list"];
     server_install: ["server", "install"];

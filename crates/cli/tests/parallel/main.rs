@@ -18,6 +18,7 @@ mod crashes;
 mod deaths;
 mod defaults;
 mod devices;
+mod digests;
 mod dilated;
 mod emulation;
 mod engines;

@@ -2,6 +2,7 @@
 
 pub(crate) mod changed;
 pub(crate) mod cluster;
+pub(crate) mod digests;
 pub(crate) mod disk_space;
 pub(crate) mod dropping;
 pub(crate) mod instruments;
