@@ -281,7 +281,7 @@ pub const OWN_SETTINGS: [&str; 2] = [
 ];
 
 /// What gives a session back to the statements of a user: they run as those of his application do,
-/// but commit themselves, and have no time-out; and a COMMIT of ours ends a transaction and no more.
+/// but commit themselves, and have no time-out. A COMMIT of ours ends a transaction, no more.
 pub const USERS_SETTINGS: &str = "SET sql_mode = DEFAULT, \
      time_zone = DEFAULT, sql_auto_is_null = DEFAULT, sql_safe_updates = DEFAULT, \
      sql_big_selects = DEFAULT, sql_select_limit = DEFAULT, foreign_key_checks = DEFAULT, \

@@ -1,9 +1,7 @@
 //! Servers that give their sessions other defaults than MySQL does: what mydyno's own statements
 //! rest on, they set. And what stands between it and the server: a proxy that refuses commands.
 
-use crate::support::{
-    Held, Proxy, Server, directory, execute, list, mydyno, number, text, until, value,
-};
+use crate::support::{Held, Proxy, Server, directory, execute, list, mydyno, number, text, value};
 use serde_json::Value;
 use std::path::Path;
 
@@ -178,14 +176,14 @@ statements = [
     }
     set(&server, &[("max_allowed_packet", "DEFAULT")]);
     // A load that was killed.
-    execute(&dsn, ["ALTER TABLE one COMMENT = 'mydyno: loading'"]);
+    execute(&dsn, ["ALTER TABLE one.one COMMENT = 'mydyno: loading'"]);
     on(&dsn, &format!("{run} f.toml")).exits(4).says(&["load of these tables has not ended"]);
     on(&dsn, "load --workload f.toml --force").exits(0);
     // Rows that are not there, as sysbench's prepare leaves them out on a cluster.
     let sbtest = server.schema("gaps");
     on(&sbtest, "load --workload sysbench-oltp --tables 1 --table-size 600").exits(0);
     on(&sbtest, &format!("{run} sysbench-oltp")).exits(0);
-    execute(&sbtest, ["DELETE FROM sbtest1 WHERE id % 3 <> 0"]);
+    execute(&sbtest, ["DELETE FROM gaps.sbtest1 WHERE id % 3 <> 0"]);
     let refused = on(&sbtest, &format!("{run} sysbench-oltp")).exits(4);
     refused.says(&["sbtest1 has 3", "of 100 ids", "auto_increment_increment"]);
     on(&sbtest, &format!("{run} sysbench-oltp-insert")).exits(0);
@@ -195,7 +193,8 @@ statements = [
 /// and are prepared anew; no value is taken for another. Where no row can tell, the run fails.
 #[test]
 fn a_column_that_changes_its_type_in_mid_run() {
-    let server = Server::loaded("mysql-8.0", &[]);
+    // Who waits for a row of one that waits for the ALTER is in no deadlock that a server sees.
+    let server = Server::loaded("mysql-8.0", &["innodb_lock_wait_timeout=1"]);
     let work = directory();
     let mut running = mydyno(["run", "--dsn", &server.dsn, "--json"])
         .and_args("-c 2 --warmup 0 --window 8s --interval 1s".split(' '))
@@ -205,20 +204,21 @@ fn a_column_that_changes_its_type_in_mid_run() {
     execute(&server.dsn, ["ALTER TABLE tpcc.stock MODIFY s_quantity INT"]);
     let committed = "SELECT COUNT(*) FROM tpcc.new_orders";
     let then = value(&server.dsn, committed);
-    until("orders after it", || value(&server.dsn, committed) != then);
+    running.until("orders after it", || value(&server.dsn, committed) != then);
     // A number that means no other one as long as it is small: nothing but the type tells of it.
     execute(&server.dsn, ["ALTER TABLE tpcc.district MODIFY d_next_o_id INT UNSIGNED NOT NULL"]);
     let summary = running.wait().exits(6).json();
     let reason = text(&summary, "/reason");
-    assert!(reason.contains("(district.d_next_o_id from int to int unsigned)"), "{reason}");
+    assert!(reason.contains("(district.d_next_o_id from int"), "{reason}");
     assert_eq!(
         value(&server.dsn, "SELECT COUNT(*) FROM order_line WHERE LENGTH(ol_dist_info) <> 24"),
         "0"
     );
     mydyno(["check", "--dsn", &server.dsn]).run().exits(0);
     // 1412: the table changed since the snapshot of the transaction, which is tried again.
-    let known =
-        |error: &Value| ["unexpected_answer", "1213", "1412"].contains(&text(error, "/code"));
+    let known = |error: &Value| {
+        ["unexpected_answer", "1205", "1213", "1412"].contains(&text(error, "/code"))
+    };
     assert!(list(&summary, "/errors").iter().all(known), "{summary:#}");
 }
 

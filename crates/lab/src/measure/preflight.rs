@@ -86,7 +86,7 @@ pub(crate) async fn check_packets(session: &mut Connection) -> LabResult<()> {
     match number(session, "SELECT @@global.max_allowed_packet", 0).await? {
         limit if limit >= PACKET_BYTES => Ok(()),
         limit => Err(unfit(format!(
-            "max_allowed_packet of the server is {limit}, but packets of {PACKET_BYTES} bytes come; \
+            "max_allowed_packet of the server is {limit}, but packets have {PACKET_BYTES} bytes; \
              run SET GLOBAL max_allowed_packet = 67108864 (a private server: set it to that)"
         ))),
     }
