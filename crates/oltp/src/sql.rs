@@ -49,10 +49,11 @@ pub(crate) fn named_parameters(sql: &str) -> Result<(String, Vec<String>), &'sta
 fn tokens(sql: &str) -> impl Iterator<Item = String> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let mut all: Vec<String> = Vec::new();
-    let mut in_word = false;
+    let (mut in_word, mut in_name) = (false, false);
     for piece in sql_pieces(sql) {
-        let joins = in_word;
+        let (joins, doubles) = (in_word, in_name);
         in_word = matches!(piece, SqlPiece::Other(c) if is_word(c));
+        in_name = matches!(piece, SqlPiece::Quoted(text) if text.starts_with('`'));
         match piece {
             SqlPiece::Comment(_) => {}
             SqlPiece::Other(c) if c.is_whitespace() => {}
@@ -60,17 +61,15 @@ fn tokens(sql: &str) -> impl Iterator<Item = String> {
                 Some(word) if joins && in_word => word.push(c),
                 Some(_) | None => all.push(c.to_string()),
             },
-            SqlPiece::Quoted(text) => all.push(unquoted(text)),
+            SqlPiece::Quoted(text) => match all.last_mut() {
+                // Each half of a doubled backtick is a piece.
+                Some(name) if doubles && in_name => *name += &text[..text.len() - 1],
+                Some(_) | None => all.push(text.trim_matches('`').to_owned()),
+            },
             SqlPiece::Parameter(name) => all.push(format!(":{name}")),
         }
     }
     all.into_iter()
-}
-
-/// A name without its backticks; any other text as it is.
-fn unquoted(text: &str) -> String {
-    let name = text.strip_prefix('`').and_then(|of| of.strip_suffix('`'));
-    name.map_or_else(|| text.to_owned(), |name| name.replace("``", "`"))
 }
 
 /// What a statement does: its first word.

@@ -185,7 +185,7 @@ statements = [
     on(&sbtest, &format!("{run} sysbench-oltp")).exits(0);
     execute(&sbtest, ["DELETE FROM gaps.sbtest1 WHERE id % 3 <> 0"]);
     let refused = on(&sbtest, &format!("{run} sysbench-oltp")).exits(4);
-    refused.says(&["sbtest1 has 3", "of 100 ids", "auto_increment_increment"]);
+    refused.says(&["of 100 ids", "auto_increment_increment"]);
     on(&sbtest, &format!("{run} sysbench-oltp-insert")).exits(0);
 }
 

@@ -7,7 +7,7 @@ use base::{Exit, SessionError};
 pub struct DigestOptions {
     /// Statements, the most frequent ones.
     pub top: usize,
-    /// TextRows of a table that is made up.
+    /// Rows of a table that is made up.
     pub rows_max: u64,
     /// Values of sampled statements.
     pub samples: bool,

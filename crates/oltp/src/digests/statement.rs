@@ -16,9 +16,9 @@ pub(super) struct DigestStatement {
     /// Its text: SQL between its values, which are one less.
     pub(super) sql: Vec<String>,
     pub(super) values: Vec<DigestValue>,
-    /// TextRows that a call examines or changes.
+    /// Rows that a call examines or changes.
     pub(super) rows: f64,
-    /// TextRows that a call sends.
+    /// Rows that a call sends.
     pub(super) rows_sent: f64,
 }
 

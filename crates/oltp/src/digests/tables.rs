@@ -142,7 +142,7 @@ pub(super) struct MadeTable<'a> {
     pub(super) rows: u64,
     /// By column; texts of which nothing is known are random.
     pub(super) numbers: Vec<Option<Numbers>>,
-    /// TextRows may collide in a unique key.
+    /// Rows may collide in a unique key.
     is_lenient: bool,
 }
 

@@ -285,26 +285,53 @@ fn how_drawn(
                     let span = Numbers { count: to as u64, ..numbers };
                     (text_of(of, span, numbers.count as i64), true)
                 }
-                _ => (drawn(of, numbers), false),
+                ValueKind::Date
+                | ValueKind::DateTime
+                | ValueKind::Time
+                | ValueKind::Year
+                | ValueKind::Enum
+                | ValueKind::Bit
+                | ValueKind::Json
+                | ValueKind::Other => (drawn(of, numbers), false),
             };
             let new = if is_new { ": behind the rows that are loaded" } else { "" };
             (how, format!("{comment}{new}"))
         }
         (_, Some(numbers)) if !numbers.is_default => (drawn(of, numbers), comment),
         (_, Some(numbers)) => default(drawn(of, numbers), &format!("{comment}: no statistics")),
-        (_, None) => match kind {
-            ValueKind::Text => {
-                let length = of.table.text_length(of.column);
-                let how = format!("{{ string = {{ length = {length} }} }}");
-                match value.kind {
-                    ValueUse::Inserted | ValueUse::Assigned => by_sample.unwrap_or((how, comment)),
-                    _ => default(how, &format!("{comment}: no statistics")),
-                }
-            }
-            ValueKind::Json => default(one_of("'{}'"), &comment),
-            _ => default(one_of("{ null = true }"), &comment),
-        },
+        (_, None) => unnumbered(value, of, by_sample),
     }
+}
+
+/// The same of a column that no number is made for.
+fn unnumbered(
+    value: &DigestValue,
+    of: &ColumnOf<'_>,
+    by_sample: Option<(String, String)>,
+) -> (String, String) {
+    let comment = of.comment();
+    let (how, why) = match (of.column.kind(), value.kind) {
+        (ValueKind::Text, used) => {
+            let length = of.table.text_length(of.column);
+            let is_stored = matches!(used, ValueUse::Inserted | ValueUse::Assigned);
+            let no_statistics = format!("{comment}: no statistics: a default, to be edited");
+            let why = if is_stored { comment } else { no_statistics };
+            (format!("{{ string = {{ length = {length} }} }}"), why)
+        }
+        (ValueKind::Json, _) => (one_of("'{}'"), format!("{comment}: a default, to be edited")),
+        (
+            ValueKind::Int
+            | ValueKind::Date
+            | ValueKind::DateTime
+            | ValueKind::Time
+            | ValueKind::Year
+            | ValueKind::Enum
+            | ValueKind::Bit
+            | ValueKind::Other,
+            _,
+        ) => (one_of("{ null = true }"), format!("{comment}: a default, to be edited")),
+    };
+    by_sample.unwrap_or((how, why))
 }
 
 /// Any value that the rows have.
