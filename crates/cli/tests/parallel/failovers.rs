@@ -110,6 +110,7 @@ fn lacks_what_it_was_not_sent(first: &Server, second: &Server, relay: &Relay) {
         assert!(reason.contains(words), "{reason}");
     }
     assert!(!reason.contains("somebody else"), "{reason}");
-    let recovery_s = document["recovery_s"].as_f64().unwrap();
-    assert!((0.1..5.0).contains(&recovery_s), "{document:#}");
+    // One that is over sooner is no silence.
+    let recovery_s = document["recovery_s"].as_f64();
+    assert!(recovery_s.is_none_or(|of| (0.1..5.0).contains(&of)), "{document:#}");
 }
